@@ -1,0 +1,16 @@
+//! The words every stage shares: ids, messages, effects, outcomes, tool declarations and the port traits.
+//!
+//! Purpose: plain types without IO, so that a stage can be read without its neighbours.
+//! Absent on purpose: SQL, clocks, network, and any vendor's vocabulary.
+
+pub mod action;
+pub mod calendar;
+pub mod chat;
+pub mod conversation;
+pub mod effect;
+pub mod ids;
+pub mod mail;
+pub mod message;
+pub mod ports;
+pub mod time;
+pub mod tool;

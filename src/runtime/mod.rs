@@ -1,0 +1,11 @@
+//! Time, ids, backoff, secrets, shutdown and failpoints: what every stage needs from the machine it runs on.
+
+pub mod backoff;
+pub mod clock;
+pub mod failpoint;
+pub mod hash;
+pub mod ids;
+pub mod redact;
+pub mod secrets;
+pub mod shutdown;
+pub mod tls;
