@@ -1,0 +1,1 @@
+//! The edges against servers that speak their protocol on loopback.

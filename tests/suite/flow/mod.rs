@@ -1,0 +1,1 @@
+//! From the inbound message to its effects and answers, over the composed program.

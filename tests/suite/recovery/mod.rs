@@ -1,0 +1,1 @@
+//! Kills, power cuts, disk faults and clock jumps, and what the database holds afterwards.
