@@ -4,11 +4,14 @@
 //! Absent on purpose: SQL, clocks, network, and any vendor's vocabulary.
 
 pub mod action;
+pub mod address;
 pub mod calendar;
 pub mod chat;
 pub mod conversation;
 pub mod effect;
+pub mod header;
 pub mod ids;
+pub mod literal;
 pub mod mail;
 pub mod message;
 pub mod ports;
