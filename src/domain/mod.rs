@@ -12,6 +12,7 @@ pub mod effect;
 pub mod header;
 pub mod ids;
 pub mod literal;
+pub mod language;
 pub mod mail;
 pub mod message;
 pub mod ports;
