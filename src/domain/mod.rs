@@ -18,3 +18,4 @@ pub mod message;
 pub mod ports;
 pub mod time;
 pub mod tool;
+pub mod when;
