@@ -1,0 +1,11 @@
+//! What the window asks and is told: wire types with their TypeScript, queries over the store, commands onto the stages.
+//!
+//! In: typed calls of the window, by name. Out: views as plain data, and a failure as code and message.
+//! Invariants: nothing is kept in memory for a view, every page comes from SQLite; times are milliseconds since the
+//! Unix epoch, ids are strings; no secret ever crosses.
+
+pub mod commands;
+pub mod wire;
+
+#[cfg(test)]
+mod tests;
