@@ -38,9 +38,15 @@ pub trait IdSource: Send + Sync + 'static {
 pub enum SecretError {
     #[error("no secret is stored under {name}")]
     Missing { name: String },
-    /// No keychain on this computer, or it is locked.
+    /// There is no keychain in this session.
     #[error("the keychain cannot be used: {reason}")]
     Unavailable { reason: String },
+    /// It is there and may be unlocked later.
+    #[error("the keychain is locked: {reason}")]
+    Locked { reason: String },
+    /// An empty answer, which is not the same as no entry.
+    #[error("the secret {name} is empty")]
+    Empty { name: String },
     #[error("{reason}")]
     Invalid { reason: String },
 }
