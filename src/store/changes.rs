@@ -41,6 +41,7 @@ tables! {
     Prevented = "prevented",
     Approvals = "approvals",
     Outbound = "outbound",
+    OutboundEdits = "outbound_edits",
     CalendarEvents = "calendar_events",
     Schedules = "schedules",
     Facts = "facts",

@@ -31,6 +31,7 @@ migrations![
     "0010_schedules",
     "0011_memory",
     "0012_audit",
+    "0013_outbox_edits",
 ];
 
 pub(super) fn run(connection: &mut Connection) -> Result<(), StoreError> {
