@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::action::EventChanges;
+use super::action::{EventChanges, SendEmail};
 use super::calendar::{CalendarInfo, Event, EventDraft, EventTime};
 use super::chat::{ChatReply, ChatRequest, ModelError};
 use super::conversation::{Address, Capabilities, ChannelKind};
@@ -258,6 +258,12 @@ pub trait MailSender: Send + Sync + 'static {
     fn backend(&self) -> &'static str;
     /// True when a mail is only written to a folder.
     fn saves_only(&self) -> bool;
+    /// True when the provider files the Sent copy by itself.
+    fn files_sent(&self) -> bool;
+    /// Checks the mail and fixes what will leave: bytes, Message-ID, Date, boundaries, envelope.
+    /// `token` is new for each mail; the error is for a person.
+    fn freeze(&self, mail: &SendEmail, token: &str, at: Wall) -> Result<FrozenMail, String>;
+    /// One attempt, with exactly these bytes, to the recipients that are still open.
     async fn send(&self, mail: &FrozenMail, recipients: &[String], provider_id: Option<&str>) -> Performed;
 }
 

@@ -1,1 +1,14 @@
-//! To be written.
+//! Edge: mail. Composes, saves, sends and reads it, and says exactly what became of it.
+//!
+//! In: frozen bytes and open recipients. Out: an outcome by phase, with the provider's own words.
+//! Invariants: every attempt of a mail sends the same bytes; nothing here retries by itself; only a reply of the server
+//! is an acceptance or a refusal, and after the final dot silence is `unknown`.
+//! Absent on purpose: any state of ours; evidence keeps it.
+
+pub mod compose;
+pub mod maildir;
+pub mod message;
+pub mod query;
+
+#[cfg(test)]
+mod tests;

@@ -125,7 +125,8 @@ pub fn typescript() -> String {
     let config = Config::new().with_large_int("number");
     let mut declarations = Declarations { config: &config, seen: HashSet::new(), by_name: BTreeMap::new() };
     visit_all(&mut declarations);
-    let mut text = String::from("// Printed from src/api/window by the test `bindings_are_fresh`. Change it there.\n\n");
+    let mut text =
+        String::from("// Printed from src/api/window by the test `bindings_are_fresh`. Change it there.\n\n");
     for declaration in declarations.by_name.values() {
         text.push_str("export ");
         text.push_str(declaration);
