@@ -265,6 +265,9 @@ pub struct Dispatch {
     pub open_recipients: Vec<String>,
     /// Provider-side handle stored earlier (draft id), if any.
     pub provider_id: Option<String>,
+    /// The admission's look at the target is old, and nobody asked for a second one on purpose: look again for the
+    /// same thing before acting (SPEC: "look again at dispatch if more than 60 s passed").
+    pub look_first: bool,
 }
 
 /// What reading back showed.

@@ -16,7 +16,7 @@ pub mod literal;
 pub mod mail;
 pub mod message;
 pub mod ports;
-pub mod session;
+pub mod provenance;
 pub mod time;
 pub mod tool;
 pub mod when;
