@@ -24,6 +24,15 @@ impl ChannelKind {
             Self::Http => "http",
         }
     }
+
+    /// Longest text of one message in UTF-16 units; `None`: there is no limit.
+    pub fn text_limit(self) -> Option<usize> {
+        match self {
+            // https://core.telegram.org/bots/api#sendmessage
+            Self::Telegram => Some(4096),
+            Self::Window | Self::Http => None,
+        }
+    }
 }
 
 /// What a channel can do in a conversation, right now.

@@ -17,6 +17,7 @@ pub mod mail;
 pub mod message;
 pub mod ports;
 pub mod provenance;
+pub mod session;
 pub mod time;
 pub mod tool;
 pub mod when;

@@ -6,9 +6,12 @@
 //! Absent on purpose: any state of ours; evidence keeps it.
 
 pub mod compose;
+pub mod credential;
 pub mod maildir;
 pub mod message;
+pub mod net;
 pub mod query;
+pub mod smtp;
 
 #[cfg(test)]
 mod tests;

@@ -27,6 +27,7 @@ pub use enums::{Kind, Mode, State};
 pub use rates::{Limiter, Rates};
 pub use rows::{Delivery, Turn, delivered_texts, of_turn, state, wait_settled};
 pub use settings::{Settings, choose_mode};
+pub use settle::move_conversation;
 pub use typing::Typing;
 pub use worker::{Deps, Worker};
 

@@ -275,7 +275,7 @@ fn refused(
 
 /// The channel gave the chat a new id: its conversations go on there, one per topic. Where the new chat has been seen
 /// already, what still waits to be sent goes to that conversation.
-pub(crate) fn move_conversation(tx: &Transaction<'_>, from: ConversationId, to: &str) -> Result<(), StoreError> {
+pub fn move_conversation(tx: &Transaction<'_>, from: ConversationId, to: &str) -> Result<(), StoreError> {
     let (channel, account, contact): (String, String, String) =
         tx.query_row("SELECT channel, account, contact FROM conversations WHERE id = ?1", [from], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))

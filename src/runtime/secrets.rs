@@ -86,6 +86,47 @@ impl Secret {
     }
 }
 
+/// Secrets by configuration key, each from where the configuration says; other names are the keychain's.
+pub struct ConfiguredSecrets {
+    references: HashMap<String, SecretRef>,
+    keychain: Arc<dyn Secrets>,
+}
+
+impl ConfiguredSecrets {
+    pub fn new(references: HashMap<String, SecretRef>, keychain: Arc<dyn Secrets>) -> Self {
+        Self { references, keychain }
+    }
+
+    fn source(&self, name: &str) -> SecretRef {
+        self.references.get(name).cloned().unwrap_or(SecretRef::Keychain)
+    }
+}
+
+#[async_trait]
+impl Secrets for ConfiguredSecrets {
+    async fn get(&self, name: &str) -> Result<SecretString, SecretError> {
+        Secret::new(name, self.source(name), self.keychain.clone()).require().await
+    }
+
+    async fn set(&self, name: &str, value: SecretString) -> Result<(), SecretError> {
+        match self.source(name) {
+            SecretRef::Keychain => self.keychain.set(name, value).await,
+            SecretRef::Env(_) | SecretRef::File(_) | SecretRef::None => Err(elsewhere(name)),
+        }
+    }
+
+    async fn delete(&self, name: &str) -> Result<(), SecretError> {
+        match self.source(name) {
+            SecretRef::Keychain => self.keychain.delete(name).await,
+            SecretRef::Env(_) | SecretRef::File(_) | SecretRef::None => Err(elsewhere(name)),
+        }
+    }
+}
+
+fn elsewhere(name: &str) -> SecretError {
+    SecretError::Invalid { reason: format!("the configuration says that {name} is not in the keychain") }
+}
+
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Secret").field("name", &self.name).field("source", &self.source).finish_non_exhaustive()

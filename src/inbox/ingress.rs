@@ -1,0 +1,34 @@
+//! The way in for channels that push: the window and the local API.
+
+use std::sync::Arc;
+
+use super::accept::{Accepted, accept};
+use super::acts::Acts;
+use super::error::InboxError;
+use super::settings::Settings;
+use crate::domain::message::NewInput;
+use crate::domain::ports::Clock;
+use crate::store::{Durability, Store};
+
+/// Accepts inputs one by one, each synced before it is confirmed. Cheap to clone.
+#[derive(Clone)]
+pub struct Ingress {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    settings: Arc<Settings>,
+    acts: Arc<dyn Acts>,
+}
+
+impl Ingress {
+    pub fn new(store: Store, clock: Arc<dyn Clock>, settings: Arc<Settings>, acts: Arc<dyn Acts>) -> Self {
+        Self { store, clock, settings, acts }
+    }
+
+    /// Returns once `input` is stored; the same input again is answered with its first row.
+    pub async fn submit(&self, input: NewInput) -> Result<Accepted, InboxError> {
+        let (now, settings, acts) = (self.clock.now(), self.settings.clone(), self.acts.clone());
+        self.store
+            .write("inbox.accept", Durability::Full, move |tx| accept(tx, now, &settings, acts.as_ref(), input))
+            .await
+    }
+}
