@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use lettre::message::header::ContentType;
+use lettre::message::header::{ContentType, MIME_VERSION_1_0};
 use lettre::message::{Attachment, Mailbox as LettreMailbox, MessageBuilder, MultiPart, SinglePart};
 use lettre::{Address, Message};
 use mail_parser::decoders::html::html_to_text;
@@ -128,7 +128,12 @@ impl Composer {
         } else {
             mail.body.clone()
         };
-        let text = SinglePart::plain(canonical(&text));
+        let text = canonical(&text);
+        if mail.html.is_none() && mail.attachments.is_empty() {
+            // As a part it would get one more line end.
+            return builder.header(MIME_VERSION_1_0).header(ContentType::TEXT_PLAIN).body(text).map_err(format);
+        }
+        let text = SinglePart::plain(text);
         let alternative = mail.html.as_ref().map(|html| {
             MultiPart::alternative()
                 .boundary(boundary(0))

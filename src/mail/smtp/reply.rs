@@ -53,7 +53,8 @@ impl Step {
 
     /// A complete refusal with a code that the library does not know: its first digit decides (RFC 5321 4.2.1).
     fn by_first_digit(heard: &str) -> Option<Self> {
-        let last = heard.strip_suffix("\r\n")?.lines().last()?;
+        let end = heard.rfind("\r\n")?;
+        let last = heard[..end].lines().find(|line| line.as_bytes().get(3) != Some(&b'-'))?;
         let code = last.get(..3)?;
         let complete =
             code.bytes().all(|byte| byte.is_ascii_digit()) && matches!(last.as_bytes().get(3), None | Some(b' '));

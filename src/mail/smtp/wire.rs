@@ -85,7 +85,10 @@ impl AsyncRead for Wire {
 
 impl AsyncWrite for Wire {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.last_words.clear();
+        // lettre says QUIT by itself after a failed greeting or EHLO; the reply before it is the one that counts.
+        if bytes != b"QUIT\r\n" {
+            self.last_words.clear();
+        }
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,1 +1,3 @@
 //! The edges against servers that speak their protocol on loopback.
+
+mod smtp;

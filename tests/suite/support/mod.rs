@@ -1,1 +1,5 @@
 //! What the tests share: the composed program under test and the fakes around it.
+
+pub mod smtp;
+pub mod socket;
+pub mod tls;
