@@ -65,5 +65,7 @@ pub trait Sessions: Send + Sync + 'static {
     ) -> Result<Invoked, SessionError>;
 
     /// Deliveries of a session as they happen, those after `after` (an event id) first.
-    fn events(&self, session: &str, after: Option<i64>) -> BoxStream<'static, SessionEvent>;
+    /// What happens after this returned is in the stream.
+    async fn events(&self, session: &str, after: Option<i64>)
+    -> Result<BoxStream<'static, SessionEvent>, SessionError>;
 }

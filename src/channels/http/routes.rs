@@ -140,7 +140,7 @@ async fn events(
     check_name("session", &session)?;
     let after = headers.get("last-event-id").and_then(|value| value.to_str().ok()).and_then(|id| id.parse().ok());
     let listening = shared.channel.listen(&session);
-    let deliveries = shared.sessions.events(&session, after).map(move |event| {
+    let deliveries = shared.sessions.events(&session, after).await?.map(move |event| {
         // The listener counts for as long as the stream lives.
         let _listening = &listening;
         let data = serde_json::to_string(&event).unwrap_or_default();

@@ -35,9 +35,13 @@ impl Sessions for Echo {
         Ok(Invoked { turn_id, deliveries: vec![delivery(message)], approvals: vec!["3".to_owned()], discarded: None })
     }
 
-    fn events(&self, _session: &str, after: Option<i64>) -> BoxStream<'static, SessionEvent> {
+    async fn events(
+        &self,
+        _session: &str,
+        after: Option<i64>,
+    ) -> Result<BoxStream<'static, SessionEvent>, SessionError> {
         let event = SessionEvent { turn_id: Some("t1".to_owned()), delivery: delivery(&format!("after {after:?}")) };
-        Box::pin(futures::StreamExt::chain(futures::stream::iter([event]), futures::stream::pending()))
+        Ok(Box::pin(futures::StreamExt::chain(futures::stream::iter([event]), futures::stream::pending())))
     }
 }
 
