@@ -4,4 +4,5 @@
 //! honest outcome. Vendor words stay under their adapter; no channel writes our state.
 
 pub mod http;
+pub mod telegram;
 pub mod window;

@@ -139,12 +139,12 @@ pub struct Command {
 }
 
 impl Command {
-    /// `/name argument`; anything else, a path like `/usr/bin` too, is no command. A name addressed as `/name@who` is
-    /// taken whoever it names: the channel decides that.
+    /// `/name argument`; anything else is no command: a path like `/usr/bin`, or `/name@who`, which the channel
+    /// resolves before.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (head, argument) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        let name = head.strip_prefix('/')?.split('@').next().unwrap_or_default();
+        let name = head.strip_prefix('/')?;
         let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         plain.then(|| Self { name: name.to_ascii_lowercase(), argument: argument.trim().to_owned() })
     }
