@@ -20,4 +20,5 @@ pub mod provenance;
 pub mod session;
 pub mod time;
 pub mod tool;
+pub mod untrusted;
 pub mod when;

@@ -7,14 +7,27 @@
 //! One file per tool; [`targets`] performs what the evidence queue claims.
 
 mod arguments;
+mod builtin;
+mod calendar_access;
 mod context;
+mod create_event;
+mod delete_event;
 mod effects;
+mod find_free_time;
+mod list_events;
+mod message;
+mod read_declaration;
+mod recent_actions;
 mod registry;
 mod schema;
 pub mod targets;
+mod update_event;
+mod when;
 
 pub use arguments::{ArgumentError, parse, string_list};
+pub use builtin::{BuiltinDeps, builtin};
 pub use context::{CallContext, CallError, ToolResult};
 pub use effects::{EffectRequest, Effects};
+pub use read_declaration::read;
 pub use registry::{Registry, Tool};
 pub use schema::{schema, spec};

@@ -30,7 +30,7 @@ mod worker;
 pub use ending::{Closing, Ending, Reason};
 pub use error::TurnError;
 pub use prompt::describe;
-pub use render::{ago, fence};
+pub use render::ago;
 pub use settings::{DoubleTexting, LanguageChoice, Price, Settings};
 pub use start::{Joining, joining};
 pub use stop::{StopReport, stop};

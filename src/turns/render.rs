@@ -12,6 +12,7 @@ use crate::domain::conversation::ConversationKind;
 use crate::domain::ids::{BurstId, ConversationId};
 use crate::domain::message::{Media, Parts, Transcript};
 use crate::domain::time::{Now, Wall};
+use crate::domain::untrusted::fence;
 use crate::store::StoreError;
 
 /// Within this time "in 5 minutes" needs no explanation.
@@ -199,12 +200,6 @@ fn medium(media: &Media) -> String {
         Some(Transcript::Pending) => format!("[{}{name}: not heard yet]", media.kind),
         None => format!("[{}{name}]", media.kind),
     }
-}
-
-/// Foreign text: data with a label, never instructions. Its own fence marks are broken up.
-pub fn fence(origin: &str, text: &str) -> String {
-    let clean = |text: &str| text.replace("<untrusted", "<_untrusted").replace("</untrusted", "</_untrusted");
-    format!("<untrusted origin={:?}>\n{}\n</untrusted>", clean(origin), clean(text))
 }
 
 /// "40 min", "6 h", "3 d".
