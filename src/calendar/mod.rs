@@ -5,6 +5,7 @@
 //! to the version it was decided on; "no answer" is said only when the request may have been carried out.
 //! Absent on purpose: any decision (guard, approvals and evidence decide); only `local` touches our database.
 
+pub mod caldav;
 pub mod ics;
 pub mod local;
 pub mod recurrence;

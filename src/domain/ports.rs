@@ -218,11 +218,22 @@ pub enum CalendarError {
     Unauthorized { reason: String },
 }
 
+/// What a person should know of an account, learnt from its server's own answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CalendarWarning {
+    /// The server lets a second event be stored over one with the same id: it is asked before each create instead.
+    IdsIgnored,
+}
+
 #[async_trait]
 pub trait Calendar: Send + Sync + 'static {
     fn account(&self) -> AccountId;
     /// `local`, `caldav` or `google`.
     fn backend(&self) -> &'static str;
+    /// For the account's line in settings and the doctor.
+    fn warnings(&self) -> Vec<CalendarWarning> {
+        Vec::new()
+    }
     async fn calendars(&self) -> Result<Vec<CalendarInfo>, CalendarError>;
     /// Id of the calendar that an unnamed request goes to; with `name`, the one called or addressed so.
     async fn resolve(&self, name: Option<&str>) -> Result<String, CalendarError>;
