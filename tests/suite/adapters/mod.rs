@@ -1,3 +1,4 @@
 //! The edges against servers that speak their protocol on loopback.
 
+mod caldav;
 mod smtp;
