@@ -11,6 +11,7 @@ use super::step::{Step, save, take};
 use crate::audit::{self, Actor, Entry, Kind};
 use crate::domain::effect::{EffectState, Outcome, Performed, Receipt, ReceiptSource, RecipientState};
 use crate::domain::ids::EffectId;
+use crate::domain::mail::is_greylisting;
 use crate::domain::time::Now;
 use crate::runtime::redact::redact;
 
@@ -161,7 +162,11 @@ fn of_all_recipients(tx: &Transaction<'_>, row: &EffectRow, outcome: &Outcome) -
     Ok(match outcome {
         // The adapter spoke of every recipient; without details the outcome is everyone's.
         Outcome::Accepted { .. } if any(RecipientState::Open) && any(RecipientState::Accepted) => {
-            Outcome::Retryable { reason: replies(), retry_after: None, greylisted: false }
+            let greylisted = recipients
+                .iter()
+                .filter(|one| one.state == RecipientState::Open)
+                .any(|one| one.reply.as_deref().is_some_and(is_greylisting));
+            Outcome::Retryable { reason: replies(), retry_after: None, greylisted }
         }
         Outcome::Accepted { receipt } => {
             tx.prepare_cached(

@@ -108,8 +108,7 @@ impl Composer {
         if bytes.len() > self.largest {
             return Err(ComposeError::TooLarge { bytes: bytes.len(), limit: self.largest });
         }
-        let needs_smtputf8 = needs_smtputf8(&bytes) || recipients.iter().any(|address| !address.is_ascii());
-        Ok(FrozenMail { message_id, envelope_from: from.address(), recipients, needs_smtputf8, bytes })
+        Ok(FrozenMail::restored(message_id, from.address(), recipients, bytes))
     }
 
     fn id_domain(&self, from: &Mailbox) -> Result<String, ComposeError> {
@@ -166,12 +165,6 @@ impl Composer {
         }
         builder.multipart(mixed).map_err(format)
     }
-}
-
-/// Whether the header section has a character beyond ASCII: an address that only SMTPUTF8 servers take.
-pub fn needs_smtputf8(bytes: &[u8]) -> bool {
-    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").unwrap_or(bytes.len());
-    !bytes[..end].is_ascii()
 }
 
 /// Addresses for RCPT: each mailbox once, first spelling wins.

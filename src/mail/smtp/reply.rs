@@ -82,15 +82,6 @@ pub fn clean(text: &str) -> String {
     line.chars().filter(|c| !c.is_control()).take(LONGEST).collect()
 }
 
-/// A refusal for now that wants the mail again in some minutes: enhanced code 4.7.1, or the word.
-pub fn is_greylisting(reply: &str) -> bool {
-    let lower = reply.to_ascii_lowercase();
-    lower.starts_with('4')
-        && (lower.split_whitespace().any(|word| word == "4.7.1")
-            || lower.contains("greylist")
-            || lower.contains("graylist"))
-}
-
 /// The server's own id of the mail in its acceptance, where it gives one.
 pub fn queue_id(reply: &str) -> Option<String> {
     let words: Vec<&str> = reply.split_whitespace().skip(1).collect();
@@ -158,12 +149,5 @@ mod tests {
         );
         assert_eq!(id("email-smtp.us-east-1.amazonaws.com").as_deref(), Some("<010f-abc-000000@email.amazonses.com>"));
         assert_eq!(id("smtp.example.test"), None);
-    }
-
-    #[test]
-    fn greylisting_is_known_by_code_or_word() {
-        assert!(is_greylisting("450 4.7.1 try again later") && is_greylisting("422 4.2.2 Greylisted"));
-        assert!(!is_greylisting("451 4.3.0 busy") && !is_greylisting("554 5.7.1 greylist says no"));
-        assert!(!is_greylisting("450 see rule 14.7.10"));
     }
 }

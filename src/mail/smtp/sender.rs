@@ -5,16 +5,16 @@ use lettre::Address;
 use serde_json::json;
 
 use super::dialogue::{Delivered, Dialogue, SignIn, Stopped};
-use super::reply::{Step, is_greylisting, provider_message_id, queue_id};
+use super::reply::{Step, provider_message_id, queue_id};
 use super::settings::SmtpSettings;
 use crate::domain::action::SendEmail;
 use crate::domain::address::Mailbox;
 use crate::domain::effect::{Outcome, Performed, Receipt, ReceiptSource, RecipientResult, RecipientState};
 use crate::domain::ids::AccountId;
-use crate::domain::mail::FrozenMail;
+use crate::domain::mail::{FrozenMail, headers_need_smtputf8, is_greylisting};
 use crate::domain::ports::MailSender;
 use crate::domain::time::Wall;
-use crate::mail::compose::{Composer, needs_smtputf8};
+use crate::mail::compose::Composer;
 use crate::mail::credential::Credential;
 
 /// Sends through one SMTP account.
@@ -74,7 +74,7 @@ impl SmtpSender {
 
         // Before MAIL FROM: nothing is said to a server that could only fail on it.
         if !dialogue.supports_smtputf8() {
-            if needs_smtputf8(&mail.bytes) || !from.to_string().is_ascii() {
+            if headers_need_smtputf8(&mail.bytes) || !from.to_string().is_ascii() {
                 dialogue.quit();
                 let reason = "the server cannot carry letters beyond ASCII before the @ (no SMTPUTF8): not sent";
                 return ledger.end("mail_from", &Step::No(reason.to_owned()));
@@ -275,18 +275,19 @@ impl Ledger {
         }
     }
 
-    /// Retryable while anyone is open, accepted when anyone was and none is open, rejected when nobody was.
+    /// Accepted when anyone was (the receipt is theirs; who is open stays so), else retryable while anyone is open,
+    /// else rejected.
     fn finish(self, phase: &str, receipt: Option<Receipt>) -> Performed {
         let of =
             |state| self.results.iter().find(|result| result.state == state).and_then(|result| result.reply.clone());
         let reply = receipt.as_ref().and_then(|receipt| receipt.detail["reply"].as_str().map(str::to_owned));
         let open = self.results.iter().any(|result| result.state == RecipientState::Open);
-        let outcome = if open {
+        let outcome = if let Some(receipt) = receipt {
+            Outcome::Accepted { receipt }
+        } else if open {
             let reason = of(RecipientState::Open).unwrap_or_else(|| "not accepted yet".to_owned());
             let greylisted = is_greylisting(&reason);
             Outcome::Retryable { reason, retry_after: None, greylisted }
-        } else if let Some(receipt) = receipt {
-            Outcome::Accepted { receipt }
         } else {
             Outcome::Rejected { reason: of(RecipientState::Rejected).unwrap_or_else(|| "refused".to_owned()) }
         };
