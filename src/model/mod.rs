@@ -5,4 +5,5 @@
 //! no key and no prompt reaches a log. The prompts of the agent loop are files in `prompts/`.
 
 pub mod genai;
+pub mod practice;
 pub mod scripted;
