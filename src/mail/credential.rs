@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::domain::ports::Secrets;
+use crate::runtime::oauth::OAuthClient;
 use crate::runtime::redact::{redact, remember_secret};
 
 /// Gives short-lived access tokens, renewing them when they have run out.
@@ -13,6 +14,13 @@ use crate::runtime::redact::{redact, remember_secret};
 pub trait TokenSource: Send + Sync + 'static {
     /// The error is for a person.
     async fn access_token(&self) -> Result<SecretString, String>;
+}
+
+#[async_trait]
+impl TokenSource for OAuthClient {
+    async fn access_token(&self) -> Result<SecretString, String> {
+        Self::access_token(self).await.map_err(|error| error.to_string())
+    }
 }
 
 /// How to sign in.

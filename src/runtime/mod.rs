@@ -5,6 +5,7 @@ pub mod clock;
 pub mod failpoint;
 pub mod hash;
 pub mod ids;
+pub mod oauth;
 pub mod redact;
 pub mod secrets;
 pub mod shutdown;
