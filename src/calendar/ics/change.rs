@@ -227,7 +227,7 @@ fn raise_sequence(event: &mut Component) {
 fn move_dates(calendar: &mut Component, at: usize, id: &str, moved: (&EventTime, &EventTime), home: &TimeZone) {
     let Some(shift) = shift_of(moved.0, moved.1) else { return };
     let shifted = |line: &Line, calendar: &Component| -> Vec<EventTime> {
-        read_times(line, calendar, home).iter().filter_map(|time| shift(time)).collect()
+        read_times(line, calendar, home).iter().filter_map(&shift).collect()
     };
     let excluded: Vec<EventTime> = calendar.parts[at].all("EXDATE").flat_map(|line| shifted(line, calendar)).collect();
     calendar.parts[at].remove("EXDATE");
