@@ -125,6 +125,36 @@ pub fn decide(
     Ok(Decided { approval: id, effect: effect.id, decision })
 }
 
+/// A draft that waits is replaced by an edited one: its question is over, and nothing was done.
+pub fn withdraw_edited(
+    tx: &Transaction<'_>,
+    now: Now,
+    rules: &Rules,
+    effect: &EffectId,
+    who: &str,
+    surface: Surface,
+) -> Result<(), ApprovalError> {
+    let actor = Actor::Person(format!("{}:{who}", surface.as_str()));
+    if let Some(id) = super::row::pending_of(tx, effect)? {
+        tx.prepare_cached(
+            "UPDATE approvals SET state = 'denied', decided_at = ?2, decided_by = ?3, surface = ?4, reason = 'edited'
+             WHERE id = ?1 AND state = 'pending'",
+        )?
+        .execute(params![id, now.wall, who, surface.as_str()])?;
+        let mut entry = Entry::new(Kind::ApprovalDecided, actor.clone())
+            .of_effect(effect)
+            .detail("approval_id", id.0)
+            .detail("decision", "edited")
+            .detail("surface", surface.as_str());
+        entry.conversation = load(tx, id)?.conversation;
+        audit::append(tx, now, entry)?;
+        evidence::withdraw(tx, now, &rules.evidence, effect, "edited", actor)?;
+        return cards::close(tx, now, rules, &load(tx, id)?);
+    }
+    evidence::withdraw(tx, now, &rules.evidence, effect, "edited", actor)?;
+    Ok(())
+}
+
 /// Tries for a busy database before the person hears of it; the card stays either way.
 const BUSY_TRIES: u32 = 6;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);

@@ -21,7 +21,7 @@ mod words;
 mod worker;
 
 pub use again::ask_again;
-pub use decide::{Decided, Decision, Surface, decide, decide_now};
+pub use decide::{Decided, Decision, Surface, decide, decide_now, withdraw_edited};
 pub use error::ApprovalError;
 pub use expire::{after_restore, expire_due, remind_due};
 pub use request::{Request, request};
@@ -29,5 +29,5 @@ pub use row::{Approval, ApprovalState, Notes, list, load, pending_of};
 pub use settings::{Policies, Rules, Settings};
 pub use tap::{Sender, TapAnswer, decide_by_token};
 pub use targets::{is_known, is_owner, know};
-pub use words::{card_text, mark_text};
+pub use words::{age, card_text, mark_text};
 pub use worker::{Deps, Worker};

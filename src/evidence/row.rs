@@ -62,6 +62,11 @@ pub(crate) const COLUMNS: &str = "id, tool, target, account, state, partial, ide
      lease_until, next_attempt_elapsed, first_attempt_elapsed, unknown_elapsed, reconcile_step, left_by_person, receipt, \
      provider_id, last_error, accepted_elapsed, accepted_at, released, told, created_at, created_elapsed, updated_at";
 
+/// `SELECT` of whole rows with the given tail, to be read by [`raw`] and [`decode`].
+pub(crate) fn query(tail: &str) -> String {
+    format!("SELECT {COLUMNS} FROM effects {tail}")
+}
+
 /// A row of [`COLUMNS`]; JSON is parsed by [`decode`].
 pub(crate) struct Raw {
     row: EffectRow,

@@ -1,0 +1,57 @@
+//! The verdict table, pure: what an earlier effect of the same identity means for a new call.
+
+use std::time::Duration;
+
+use super::standing::Standing;
+use crate::domain::effect::EffectState;
+use crate::domain::time::Elapsed;
+use crate::evidence::EffectRow;
+
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Judgement {
+    Fresh,
+    Pending(Box<EffectRow>),
+    /// `wait`: it is being done right now, so its outcome is near. In a hold or backing off it is not.
+    InFlight {
+        row: Box<EffectRow>,
+        wait: bool,
+    },
+    Unresolved(Box<EffectRow>),
+    /// Done less than the window ago.
+    Duplicate {
+        row: Box<EffectRow>,
+        age: Duration,
+    },
+    /// Done longer ago: fresh, unless it counts as near.
+    Older {
+        row: Box<EffectRow>,
+        age: Duration,
+    },
+}
+
+pub(super) fn judge(standing: Standing, now: Elapsed, window: Duration) -> Judgement {
+    match standing {
+        Standing::Free => Judgement::Fresh,
+        Standing::Live(row) => match row.state {
+            EffectState::AwaitingApproval => Judgement::Pending(row),
+            EffectState::Dispatching => Judgement::InFlight { row, wait: true },
+            EffectState::Ready | EffectState::Retryable => {
+                let wait = row.next_attempt.is_none_or(|due| due <= now);
+                Judgement::InFlight { row, wait }
+            }
+            EffectState::Unknown => Judgement::Unresolved(row),
+            // Not live: nothing of these blocks.
+            EffectState::Accepted
+            | EffectState::Rejected
+            | EffectState::Denied
+            | EffectState::Expired
+            | EffectState::Cancelled
+            | EffectState::Reverted => Judgement::Fresh,
+        },
+        Standing::Accepted(row) => {
+            let age = now.since(row.accepted_elapsed.unwrap_or(now));
+            // Half-open: at exactly the window's length it is over.
+            if age < window { Judgement::Duplicate { row, age } } else { Judgement::Older { row, age } }
+        }
+    }
+}
