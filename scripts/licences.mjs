@@ -80,7 +80,8 @@ function npmPackages() {
     .filter(([path]) => path !== "")
     .map(([path, p]) => ({
       kind: "npm", name: path.replace(/^.*node_modules\//, ""), version: p.version, dev: p.dev === true,
-      licence: p.license ?? "", source: p.resolved ?? "",
+      // A lock file may leave the address out: the integrity hash then pins the package of npm's own registry.
+      licence: p.license ?? "", source: p.resolved ?? (p.integrity ? "https://registry.npmjs.org/" : ""),
     }));
 }
 

@@ -1,6 +1,7 @@
 //! What the tests share: the composed program under test and the fakes around it.
 
 pub mod caldav;
+pub mod daemon;
 pub mod exchange;
 pub mod smtp;
 pub mod socket;
