@@ -6,7 +6,8 @@ use std::process::Command;
 use super::servers::{here, skipped};
 
 fn there(program: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
 }
 
 /// Runs `script` (of this folder) on a session bus of its own, in a scratch home.

@@ -108,7 +108,8 @@ async fn pass(State(shared): State<Shared>, request: Request) -> Response {
 
 /// An answer that breaks off: its promised body never comes.
 fn cut() -> Response {
-    let broken = futures::stream::once(async { Err::<Bytes, std::io::Error>(std::io::Error::other("cut by the test")) });
+    let broken =
+        futures::stream::once(async { Err::<Bytes, std::io::Error>(std::io::Error::other("cut by the test")) });
     Response::builder().header("content-length", "1000").body(Body::from_stream(broken)).unwrap()
 }
 

@@ -26,7 +26,9 @@ fn create(title: &str, day: u8, hour: u8, guest: &str, end: bool) -> Value {
 
 /// The model answers both messages with the same two events, the second time with their ends added.
 fn script() -> Value {
-    let pair = |end| json!([create("Psicología", 3, 15, "ana@example.test", end), create("Dentista", 4, 10, "bo@example.test", end)]);
+    let pair = |end| {
+        json!([create("Psicología", 3, 15, "ana@example.test", end), create("Dentista", 4, 10, "bo@example.test", end)])
+    };
     json!({ "fixtures": [
         { "match": { "userMessage": "psicología", "sequenceIndex": 0 }, "response": { "toolCalls": pair(false) } },
         { "match": { "userMessage": "psicología", "sequenceIndex": 1 }, "response": { "content": "Las dos citas están en tu calendario." } },

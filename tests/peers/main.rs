@@ -1,9 +1,3 @@
-<<<<<<< Updated upstream
-//! The real program against real servers; run by name. A server that is not installed is skipped with a line.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
-
-mod calendar;
-=======
 //! The real `unavezd` against third-party servers on loopback. Run by `make test-peers`, one test at a time.
 //!
 //! A server that is not installed is skipped with a line that begins with `SKIPPED`; nothing else is skipped.
@@ -16,4 +10,3 @@ mod faults;
 mod incident;
 mod servers;
 mod telegram;
->>>>>>> Stashed changes

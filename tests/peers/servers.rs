@@ -88,7 +88,8 @@ const ADMIN: &str = "admin-of-the-test";
 impl Crabline {
     pub fn start() -> Option<Self> {
         let package = installed("crabline", "npm/node_modules/@openclaw/crabline")?;
-        let manifest: Value = serde_json::from_str(&std::fs::read_to_string(package.join("package.json")).unwrap()).unwrap();
+        let manifest: Value =
+            serde_json::from_str(&std::fs::read_to_string(package.join("package.json")).unwrap()).unwrap();
         let program = match &manifest["bin"] {
             Value::String(path) => path.clone(),
             bins => bins.as_object().unwrap().values().next().unwrap().as_str().unwrap().to_owned(),
@@ -99,7 +100,17 @@ impl Crabline {
         let process = Process::start(
             Command::new("node")
                 .arg(package.join(program))
-                .args(["--json", "serve", "telegram", "--host", "127.0.0.1", "--port", &port.to_string(), "--ready-file", "ready.json"])
+                .args([
+                    "--json",
+                    "serve",
+                    "telegram",
+                    "--host",
+                    "127.0.0.1",
+                    "--port",
+                    &port.to_string(),
+                    "--ready-file",
+                    "ready.json",
+                ])
                 .env("CRABLINE_BOT_TOKEN", BOT_TOKEN)
                 .env("CRABLINE_ADMIN_TOKEN", ADMIN)
                 .current_dir(folder.path())
@@ -132,7 +143,13 @@ impl Crabline {
     /// Bodies of the calls whose line names `method`, whatever its case.
     pub fn calls_of(&self, method: &str) -> Vec<Value> {
         let method = method.to_lowercase();
-        self.calls().into_iter().filter(|call| call.to_string().to_lowercase().contains(&format!("/{method}")) || call["method"].as_str().is_some_and(|name| name.to_lowercase() == method)).collect()
+        self.calls()
+            .into_iter()
+            .filter(|call| {
+                call.to_string().to_lowercase().contains(&format!("/{method}"))
+                    || call["method"].as_str().is_some_and(|name| name.to_lowercase() == method)
+            })
+            .collect()
     }
 }
 
@@ -191,7 +208,17 @@ impl MyWorld {
         let (out, err) = log_to(folder.path(), "myworld.log");
         let process = Process::start(
             Command::new(program)
-                .args(["serve", "--port", &port.to_string(), "--time", "realtime", "--no-passthrough", "--gateway", &gateway.to_string(), "--ca-dir"])
+                .args([
+                    "serve",
+                    "--port",
+                    &port.to_string(),
+                    "--time",
+                    "realtime",
+                    "--no-passthrough",
+                    "--gateway",
+                    &gateway.to_string(),
+                    "--ca-dir",
+                ])
                 .arg(folder.path().join("ca"))
                 .current_dir(folder.path())
                 .stdout(out)
@@ -262,7 +289,11 @@ pub fn radicale() -> Option<CalDav> {
     filled("radicale.conf", &folder.path().join("config"), &[("PORT", &port.to_string()), ("DIR", &dir)]);
     let (out, err) = log_to(folder.path(), "radicale.log");
     let process = Process::start(
-        Command::new(python).args(["-m", "radicale", "--config"]).arg(folder.path().join("config")).stdout(out).stderr(err),
+        Command::new(python)
+            .args(["-m", "radicale", "--config"])
+            .arg(folder.path().join("config"))
+            .stdout(out)
+            .stderr(err),
     );
     wait_for_port(port);
     let url = format!("http://127.0.0.1:{port}");
@@ -276,7 +307,17 @@ pub fn xandikos() -> Option<CalDav> {
     let (out, err) = log_to(folder.path(), "xandikos.log");
     let process = Process::start(
         Command::new(program)
-            .args(["serve", "--defaults", "--current-user-principal", "/user/", "-l", "127.0.0.1", "-p", &port.to_string(), "-d"])
+            .args([
+                "serve",
+                "--defaults",
+                "--current-user-principal",
+                "/user/",
+                "-l",
+                "127.0.0.1",
+                "-p",
+                &port.to_string(),
+                "-d",
+            ])
             .arg(folder.path().join("data"))
             .stdout(out)
             .stderr(err),
@@ -326,7 +367,13 @@ impl MailServers {
         std::fs::write(folder.path().join("users"), format!("{MAIL_USER}:{{plain}}{MAIL_PASSWORD}\n")).unwrap();
         let ports: Vec<String> = (0..4).map(|_| free_port().to_string()).collect();
         let marks = |plain: usize, tls: usize| {
-            vec![("DIR", dir.clone()), ("USER", user.clone()), ("GROUP", group.clone()), ("PORT", ports[plain].clone()), ("TLS_PORT", ports[tls].clone())]
+            vec![
+                ("DIR", dir.clone()),
+                ("USER", user.clone()),
+                ("GROUP", group.clone()),
+                ("PORT", ports[plain].clone()),
+                ("TLS_PORT", ports[tls].clone()),
+            ]
         };
         for (template, plain, tls) in [("exim.conf", 0, 1), ("dovecot.conf", 2, 3)] {
             let marks = marks(plain, tls);
@@ -334,11 +381,23 @@ impl MailServers {
             filled(template, &folder.path().join(template), &marks);
         }
         // Exim gives up its rights before it reads the spool: the folder has to belong to the user it becomes.
-        shell(&format!("chmod 755 '{dir}' && chmod 644 '{dir}'/*.conf && {} chmod 644 '{dir}'/tls/server.key", if root { format!("chown -R {user}:{group} '{dir}' &&") } else { String::new() }));
+        shell(&format!(
+            "chmod 755 '{dir}' && chmod 644 '{dir}'/*.conf && {} chmod 644 '{dir}'/tls/server.key",
+            if root { format!("chown -R {user}:{group} '{dir}' &&") } else { String::new() }
+        ));
         let (out, err) = log_to(folder.path(), "exim.out");
-        let exim = Process::start(Command::new(exim).arg("-C").arg(folder.path().join("exim.conf")).args(["-bdf", "-q1m"]).stdout(out).stderr(err));
+        let exim = Process::start(
+            Command::new(exim)
+                .arg("-C")
+                .arg(folder.path().join("exim.conf"))
+                .args(["-bdf", "-q1m"])
+                .stdout(out)
+                .stderr(err),
+        );
         let (out, err) = log_to(folder.path(), "dovecot.out");
-        let dovecot = Process::start(Command::new(dovecot).arg("-F").arg("-c").arg(folder.path().join("dovecot.conf")).stdout(out).stderr(err));
+        let dovecot = Process::start(
+            Command::new(dovecot).arg("-F").arg("-c").arg(folder.path().join("dovecot.conf")).stdout(out).stderr(err),
+        );
         let port = |at: usize| ports[at].parse::<u16>().unwrap();
         for at in 0..4 {
             wait_for_port(port(at));

@@ -48,7 +48,10 @@ async fn a_tap_approves_exactly_once_and_the_card_closes() {
     let token: String =
         place.read().query_row("SELECT token FROM approvals WHERE state = 'pending'", [], |row| row.get(0)).unwrap();
     let message: Value = serde_json::from_str(
-        &place.read().query_row::<String, _, _>("SELECT external_ids FROM outbound WHERE kind = 'card'", [], |row| row.get(0)).unwrap(),
+        &place
+            .read()
+            .query_row::<String, _, _>("SELECT external_ids FROM outbound WHERE kind = 'card'", [], |row| row.get(0))
+            .unwrap(),
     )
     .unwrap();
     let message: i64 = message[0].as_str().unwrap().rsplit(':').next().unwrap().parse().unwrap();
@@ -60,12 +63,16 @@ async fn a_tap_approves_exactly_once_and_the_card_closes() {
     };
     // A stranger's tap decides nothing.
     telegram.say(ANN, &tap("t1", STRANGER, format!("a:{token}"))).await;
-    eventually("the stranger's tap was answered", Duration::from_secs(20), || proxy.passed("/answercallbackquery") >= 1);
+    eventually("the stranger's tap was answered", Duration::from_secs(20), || {
+        proxy.passed("/answercallbackquery") >= 1
+    });
     assert_eq!(place.count("SELECT count(*) FROM approvals WHERE state = 'pending'"), 1);
     for (id, data) in [("t2", "a"), ("t3", "a"), ("t4", "d")] {
         telegram.say(ANN, &tap(id, ANN, format!("{data}:{token}"))).await;
     }
-    eventually("the event stands", Duration::from_secs(30), || place.count("SELECT count(*) FROM calendar_events") == 1);
+    eventually("the event stands", Duration::from_secs(30), || {
+        place.count("SELECT count(*) FROM calendar_events") == 1
+    });
     eventually("every tap was answered", Duration::from_secs(20), || proxy.passed("/answercallbackquery") >= 4);
     assert_eq!(place.count("SELECT count(*) FROM approvals WHERE state = 'approved'"), 1);
     assert_eq!(place.count("SELECT count(*) FROM audit WHERE kind = 'approval_decided'"), 1);
@@ -112,7 +119,9 @@ async fn what_was_handled_before_a_kill_is_not_handled_again() {
     daemon.kill();
     telegram.say(ANN, "schedule dentist on 2031-03-03 at 10:00").await;
     let daemon = start(&place);
-    eventually("both turns", Duration::from_secs(30), || place.count("SELECT count(*) FROM turns WHERE state = 'ended'") == 2);
+    eventually("both turns", Duration::from_secs(30), || {
+        place.count("SELECT count(*) FROM turns WHERE state = 'ended'") == 2
+    });
     assert_eq!(place.count("SELECT count(*) FROM calendar_events"), 1);
     assert_eq!(place.count("SELECT count(*) FROM prevented"), 1);
     assert_eq!(place.count("SELECT count(*) FROM inbound"), 2);
