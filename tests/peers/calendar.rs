@@ -36,11 +36,11 @@ impl Drop for Peer {
 }
 
 fn program(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/.cache/calendar/bin").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/.cache/venv/bin").join(name);
     if path.exists() {
         return Some(path);
     }
-    println!("SKIPPED: {name} is not installed; tests/peers/install.sh puts it into tests/peers/.cache");
+    println!("SKIPPED: {name} is not installed; run `make test-peers`");
     None
 }
 

@@ -3,6 +3,7 @@
 //! A server that is not installed is skipped with a line that begins with `SKIPPED`; nothing else is skipped.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr, dead_code)]
 
+mod calendar;
 #[path = "../suite/support/daemon.rs"]
 mod daemon;
 mod desktop_bus;

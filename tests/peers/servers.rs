@@ -193,51 +193,6 @@ impl Aimock {
 
 // ---- Google --------------------------------------------------------------------------------------
 
-/// `myworld`: Google Calendar and Gmail with faults by call.
-pub struct MyWorld {
-    pub url: String,
-    folder: TempDir,
-    _process: Process,
-}
-
-impl MyWorld {
-    pub fn start() -> Option<Self> {
-        let program = installed("myworld", "venv/bin/myworld")?;
-        let folder = tempfile::tempdir().unwrap();
-        let (port, gateway) = (free_port(), free_port());
-        let (out, err) = log_to(folder.path(), "myworld.log");
-        let process = Process::start(
-            Command::new(program)
-                .args([
-                    "serve",
-                    "--port",
-                    &port.to_string(),
-                    "--time",
-                    "realtime",
-                    "--no-passthrough",
-                    "--gateway",
-                    &gateway.to_string(),
-                    "--ca-dir",
-                ])
-                .arg(folder.path().join("ca"))
-                .current_dir(folder.path())
-                .stdout(out)
-                .stderr(err),
-        );
-        wait_for_port(port);
-        Some(Self { url: format!("http://127.0.0.1:{port}"), folder, _process: process })
-    }
-
-    /// Base URL of one of Google's hosts, e.g. `www.googleapis.com`.
-    pub fn host(&self, name: &str) -> String {
-        format!("{}/gw/{name}", self.url)
-    }
-
-    pub fn folder(&self) -> &Path {
-        self.folder.path()
-    }
-}
-
 /// `emulate`: Google's consent page, codes with PKCE, refresh.
 pub struct Emulate {
     pub url: String,
@@ -266,65 +221,6 @@ impl Emulate {
         wait_for_port(port);
         Some(Self { url: format!("http://127.0.0.1:{port}"), _folder: folder, _process: process })
     }
-}
-
-// ---- CalDAV --------------------------------------------------------------------------------------
-
-/// A CalDAV server; `user` is empty where it asks for none.
-pub struct CalDav {
-    pub name: &'static str,
-    pub url: String,
-    pub user: &'static str,
-    pub password: &'static str,
-    _folder: TempDir,
-    _process: Process,
-}
-
-pub fn radicale() -> Option<CalDav> {
-    let python = installed("Radicale", "venv/bin/python")?;
-    let folder = tempfile::tempdir().unwrap();
-    let port = free_port();
-    let dir = folder.path().to_string_lossy().into_owned();
-    std::fs::write(folder.path().join("users"), "me:correct horse\n").unwrap();
-    filled("radicale.conf", &folder.path().join("config"), &[("PORT", &port.to_string()), ("DIR", &dir)]);
-    let (out, err) = log_to(folder.path(), "radicale.log");
-    let process = Process::start(
-        Command::new(python)
-            .args(["-m", "radicale", "--config"])
-            .arg(folder.path().join("config"))
-            .stdout(out)
-            .stderr(err),
-    );
-    wait_for_port(port);
-    let url = format!("http://127.0.0.1:{port}");
-    Some(CalDav { name: "Radicale", url, user: "me", password: "correct horse", _folder: folder, _process: process })
-}
-
-pub fn xandikos() -> Option<CalDav> {
-    let program = installed("Xandikos", "venv/bin/xandikos")?;
-    let folder = tempfile::tempdir().unwrap();
-    let port = free_port();
-    let (out, err) = log_to(folder.path(), "xandikos.log");
-    let process = Process::start(
-        Command::new(program)
-            .args([
-                "serve",
-                "--defaults",
-                "--current-user-principal",
-                "/user/",
-                "-l",
-                "127.0.0.1",
-                "-p",
-                &port.to_string(),
-                "-d",
-            ])
-            .arg(folder.path().join("data"))
-            .stdout(out)
-            .stderr(err),
-    );
-    wait_for_port(port);
-    let url = format!("http://127.0.0.1:{port}");
-    Some(CalDav { name: "Xandikos", url, user: "", password: "", _folder: folder, _process: process })
 }
 
 // ---- mail ----------------------------------------------------------------------------------------
