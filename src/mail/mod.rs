@@ -5,8 +5,10 @@
 //! is an acceptance or a refusal, and after the final dot silence is `unknown`.
 //! Absent on purpose: any state of ours; evidence keeps it.
 
+pub mod bounces;
 pub mod compose;
 pub mod credential;
+pub mod imap;
 pub mod maildir;
 pub mod message;
 pub mod net;

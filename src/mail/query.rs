@@ -1,5 +1,5 @@
 //! What a person looks for in mail, in one small language for every backend:
-//! words, `"a phrase"`, `from:`, `to:`, `subject:`, `since:2026-11-01`, `before:`, `unread`, `in:sent`.
+//! words, `"a phrase"`, `from:`, `to:`, `subject:`, `since:2026-11-01`, `before:`, `thread:<id>`, `unread`, `in:sent`.
 
 use jiff::civil::Date;
 
@@ -12,6 +12,8 @@ pub struct Query {
     pub to: Vec<String>,
     pub subject: Vec<String>,
     pub words: Vec<String>,
+    /// Message-ID of any mail of a thread.
+    pub thread: Option<String>,
     pub since: Option<Date>,
     /// Exclusive.
     pub before: Option<Date>,
@@ -32,6 +34,7 @@ impl Query {
                 "from" => query.from.push(value),
                 "to" => query.to.push(value),
                 "subject" => query.subject.push(value),
+                "thread" => query.thread = Some(value),
                 "since" | "after" => match value.replace('/', "-").parse() {
                     Ok(date) => query.since = Some(date),
                     Err(_) => query.words.push(token),
@@ -60,6 +63,10 @@ impl Query {
             && self.to.iter().all(|needle| has(&to, needle))
             && self.subject.iter().all(|needle| has(&mail.summary.subject, needle))
             && self.words.iter().all(|needle| has(&anywhere, needle))
+            && self
+                .thread
+                .as_ref()
+                .is_none_or(|id| mail.summary.message_id.as_ref() == Some(id) || mail.references.contains(id))
             && self.since.is_none_or(|since| day.is_some_and(|day| day >= since))
             && self.before.is_none_or(|before| day.is_some_and(|day| day < before))
     }
@@ -73,6 +80,9 @@ impl Query {
             for value in values.iter().filter(|value| value.is_ascii()) {
                 keys.push(format!("{key} {}", quoted(value)));
             }
+        }
+        if let Some(id) = &self.thread {
+            keys.push(format!("OR HEADER Message-ID {} HEADER References {}", quoted(id), quoted(id)));
         }
         if let Some(since) = self.since {
             keys.push(format!("SINCE {}", imap_date(since)));

@@ -22,7 +22,7 @@ const MOST: usize = 20;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Words, and any of from:ana to:bo subject:offer since:2026-11-01 before:2026-12-01 unread in:sent. Quotes keep words together.
+    /// Words, and any of from:ana to:bo subject:offer since:2026-11-01 before:2026-12-01 thread:MESSAGE-ID unread in:sent. Quotes keep words together.
     query: String,
 }
 

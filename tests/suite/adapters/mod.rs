@@ -1,4 +1,5 @@
 //! The edges against servers that speak their protocol on loopback.
 
 mod caldav;
+mod imap;
 mod smtp;

@@ -3,6 +3,7 @@
 pub mod caldav;
 pub mod daemon;
 pub mod exchange;
+pub mod imap;
 pub mod smtp;
 pub mod socket;
 pub mod tls;
