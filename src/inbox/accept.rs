@@ -220,7 +220,7 @@ impl Case<'_> {
     fn tap(&self, input: &NewInput, owner: bool) -> Result<Accepted, InboxError> {
         let Some(tap) = &input.parts.tap else { return self.discard(input, owner, "empty_tap") };
         let (mut accepted, text) = if owner {
-            let text = self.acts.tap(self.tx, self.now, &tap.data, &self.who(input))?;
+            let text = self.acts.tap(self.tx, self.now, &tap.data, &input.sender_id)?;
             (self.store(input, InboundState::Control, Some("tap"), None)?, text)
         } else {
             let text =
@@ -249,33 +249,17 @@ impl Case<'_> {
             Control::Approvals => answers::approvals(self.tx, self.settings)?,
             Control::Did(text) => answers::did(self.tx, self.settings, text)?,
             Control::Stop | Control::Reset => {
-                let discarded = crate::debounce::discard(
-                    self.tx,
-                    self.now,
-                    self.conversation,
-                    control.as_str(),
-                    &Actor::Person(who.clone()),
-                )?;
-                let mut stopped = self.acts.stop(self.tx, self.now, self.conversation, &who)?;
+                let stopped = self.acts.stop(self.tx, self.now, self.conversation, &who)?;
+                let actor = Actor::Person(who);
+                let discarded =
+                    crate::debounce::discard(self.tx, self.now, self.conversation, control.as_str(), &actor)?;
                 outbox::cancel_conversation(self.tx, self.conversation)?;
-                stopped.turn |= discarded.queued > 0;
                 if *control == Control::Reset {
                     self.tx.execute(
                         "UPDATE conversations SET reset_at = ?2 WHERE id = ?1",
                         rusqlite::params![self.conversation, self.now.wall],
                     )?;
                 }
-                audit::append(
-                    self.tx,
-                    self.now,
-                    Entry::new(audit::Kind::Stopped, Actor::Person(who))
-                        .in_conversation(self.conversation)
-                        .detail("by", control.as_str())
-                        .detail("buffered", discarded.buffered)
-                        .detail("queued", discarded.queued)
-                        .detail("turn", stopped.turn)
-                        .detail("cancelled", stopped.cancelled.len()),
-                )?;
                 answers::stopped(self.settings, &stopped, discarded, *control == Control::Reset)
             }
         };

@@ -32,6 +32,6 @@ pub trait Acts: Send + Sync + 'static {
         who: &str,
     ) -> Result<Stopped, InboxError>;
 
-    /// A press of a button with `data`, by an owner. Gives the sentence for the person.
-    fn tap(&self, tx: &Transaction<'_>, now: Now, data: &str, who: &str) -> Result<String, InboxError>;
+    /// A press of a button with `data`, by an owner with this user id. Gives the sentence for the person.
+    fn tap(&self, tx: &Transaction<'_>, now: Now, data: &str, sender_id: &str) -> Result<String, InboxError>;
 }

@@ -16,6 +16,7 @@ mod ingress;
 mod owners;
 mod pairing;
 mod settings;
+mod stages;
 mod store;
 mod worker;
 
@@ -28,6 +29,7 @@ pub use ingress::Ingress;
 pub use owners::is_owner;
 pub use pairing::{PAIRING_TIME, PairingCode, begin_pairing, end_pairing};
 pub use settings::{Groups, Settings};
+pub use stages::Stages;
 pub use store::InboundState;
 pub use worker::{Deps, Worker};
 

@@ -118,7 +118,7 @@ fn of_message(message: Message, me: &Me, kind: InputKind) -> NewInput {
     let (kind, dedupe_key, sent_at) = match kind {
         InputKind::Edit => {
             // The date has whole seconds: two edits within one are told apart by what they say.
-            let content = sha256_hex(&format!("{text}\n{:?}", parts.media));
+            let content = sha256_hex(format!("{text}\n{:?}", parts.media));
             let date = message.edit_date.unwrap_or(message.date);
             (InputKind::Edit, format!("{identity}:edit:{date}:{}", &content[..16]), seconds(date))
         }

@@ -6,4 +6,5 @@ pub mod exchange;
 pub mod imap;
 pub mod smtp;
 pub mod socket;
+pub mod telegram;
 pub mod tls;
