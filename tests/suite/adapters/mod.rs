@@ -3,3 +3,4 @@
 mod caldav;
 mod imap;
 mod smtp;
+mod telegram_polling;

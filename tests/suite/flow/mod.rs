@@ -1,1 +1,4 @@
 //! From the inbound message to its effects and answers, over the composed program.
+
+mod telegram_bursts;
+mod telegram_control;

@@ -2,6 +2,7 @@
 
 pub mod caldav;
 pub mod daemon;
+pub mod chat;
 pub mod exchange;
 pub mod imap;
 pub mod smtp;
