@@ -1,8 +1,8 @@
 //! What the tests share: the composed program under test and the fakes around it.
 
 pub mod caldav;
-pub mod daemon;
 pub mod chat;
+pub mod daemon;
 pub mod exchange;
 pub mod imap;
 pub mod smtp;
