@@ -8,6 +8,7 @@ mod anchor;
 mod append;
 mod entry;
 mod export;
+pub mod invariants;
 mod layers;
 mod query;
 mod verify;
