@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::ending::{Closing, Ending};
 use super::error::TurnError;
-use super::steps::{Step, ToolAnswer};
+use super::steps::{CorrectionReason, Step, ToolAnswer};
 use super::store::{self, Turn};
 use super::words;
 use crate::audit::{self, Actor, Entry};
@@ -47,17 +47,17 @@ pub fn close(tx: &Transaction<'_>, now: Now, turn: &Turn, mut closing: Closing) 
     tx.prepare_cached("UPDATE conversations SET last_at = MAX(last_at, ?2) WHERE id = ?1")?
         .execute(params![turn.conversation, now.wall])?;
     let counts = deliveries(tx, turn)?;
-    audit::append(
-        tx,
-        now,
-        Entry::new(audit::Kind::TurnEnded, Actor::System)
-            .in_conversation(turn.conversation)
-            .in_turn(&turn.id)
-            .detail("ending", closing.ending.as_str())
-            .detail("epoch", turn.epoch)
-            .detail("immediate", counts.0)
-            .detail("batched", counts.1),
-    )?;
+    let mut entry = Entry::new(audit::Kind::TurnEnded, Actor::System)
+        .in_conversation(turn.conversation)
+        .in_turn(&turn.id)
+        .detail("ending", closing.ending.as_str())
+        .detail("epoch", turn.epoch)
+        .detail("immediate", counts.0)
+        .detail("batched", counts.1);
+    if steps.iter().any(claimed_without_proof) {
+        entry = entry.detail("unproven_claim", true);
+    }
+    audit::append(tx, now, entry)?;
     tracing::info!(
         turn_id = %turn.id, ending = closing.ending.as_str(), immediate = counts.0, batched = counts.1, "turn ended"
     );
@@ -80,6 +80,11 @@ fn reply(tx: &Transaction<'_>, now: Now, turn: &Turn, steps: &[Step], text: &str
     let new = New::text(turn.conversation, Kind::Reply, text).in_turn(turn.id.clone(), turn.epoch, ordinal);
     outbox::enqueue(tx, now, new)?;
     Ok(())
+}
+
+/// The model was told that a claim of its answer has no record.
+fn claimed_without_proof(step: &Step) -> bool {
+    matches!(step, Step::Correction(correction) if correction.reason == CorrectionReason::UnprovenClaim)
 }
 
 /// Calls of the last reply that have no result.

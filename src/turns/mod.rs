@@ -36,3 +36,6 @@ pub use start::{Joining, joining};
 pub use stop::{StopReport, stop};
 pub use words::reason;
 pub use worker::{TurnsDeps, Worker};
+
+#[cfg(test)]
+mod tests;
