@@ -93,16 +93,41 @@ pub struct ScriptedModel {
     shared: Arc<Mutex<Script>>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Free,
+    /// A request is thinking about it.
+    Taken,
+    Spent,
+}
+
+/// Gives a line back when its request is dropped before the end.
+struct Taken<'a> {
+    model: &'a ScriptedModel,
+    index: usize,
+    finished: bool,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        if !self.finished
+            && let Some(entry) = self.model.script().lines.get_mut(self.index)
+        {
+            entry.1 = Use::Free;
+        }
+    }
+}
+
 #[derive(Default)]
 struct Script {
-    lines: Vec<(Line, bool)>,
+    lines: Vec<(Line, Use)>,
     requests: Vec<ChatRequest>,
     calls: usize,
 }
 
 impl ScriptedModel {
     pub fn new(clock: Arc<dyn Clock>, lines: impl IntoIterator<Item = Line>) -> Self {
-        let lines = lines.into_iter().map(|line| (line, false)).collect();
+        let lines = lines.into_iter().map(|line| (line, Use::Free)).collect();
         Self { clock, shared: Arc::new(Mutex::new(Script { lines, ..Script::default() })) }
     }
 
@@ -112,7 +137,7 @@ impl ScriptedModel {
 
     /// Adds lines to the end.
     pub fn extend(&self, lines: impl IntoIterator<Item = Line>) {
-        self.script().lines.extend(lines.into_iter().map(|line| (line, false)));
+        self.script().lines.extend(lines.into_iter().map(|line| (line, Use::Free)));
     }
 
     /// Every request so far, dropped ones too.
@@ -122,7 +147,7 @@ impl ScriptedModel {
 
     /// Lines not used yet, those that may be used again left out.
     pub fn unused(&self) -> usize {
-        self.script().lines.iter().filter(|(line, used)| !used && !line.again).count()
+        self.script().lines.iter().filter(|(line, used)| *used != Use::Spent && !line.again).count()
     }
 
     fn choose(&self, request: &ChatRequest) -> Option<(usize, Line)> {
@@ -133,16 +158,20 @@ impl ScriptedModel {
         };
         let mut script = self.script();
         script.requests.push(request.clone());
-        script.lines.iter().enumerate().find_map(|(index, (line, used))| {
+        script.lines.iter_mut().enumerate().find_map(|(index, (line, used))| {
             let fits = line.when.as_ref().is_none_or(|text| newest.contains(&text.to_lowercase()));
-            (!used && fits).then(|| (index, line.clone()))
+            if *used != Use::Free || !fits {
+                return None;
+            }
+            *used = if line.again { Use::Free } else { Use::Taken };
+            Some((index, line.clone()))
         })
     }
 
     fn finish(&self, index: usize, line: &Line) -> Vec<ToolCall> {
         let mut script = self.script();
         if let Some(entry) = script.lines.get_mut(index) {
-            entry.1 = !line.again;
+            entry.1 = if line.again { Use::Free } else { Use::Spent };
         }
         line.calls
             .iter()
@@ -165,9 +194,11 @@ impl ChatModel for ScriptedModel {
         let Some((index, line)) = self.choose(request) else {
             return Err(ModelError::Refused { reason: "the script has no line for this request".to_owned() });
         };
+        let mut taken = Taken { model: self, index, finished: false };
         if line.after_ms > 0 {
             self.clock.sleep(Duration::from_millis(line.after_ms)).await;
         }
+        taken.finished = true;
         let calls = self.finish(index, &line);
         match line.error {
             None => {

@@ -34,7 +34,7 @@ async fn case_b27_the_same_text_is_said_once() {
 
 #[tokio::test(start_paused = true)]
 async fn case_b28_a_message_to_another_chat_does_not_hide_the_answer() {
-    let desk = Desk::new([Line::say("Told the group").after(seconds(5))]);
+    let desk = Desk::new([Line::say("Told the group").when("group").after(seconds(5))]);
     desk.say_in("1001", "7", "tell the group").await;
     desk.say_in("2002", "9", "hello").await;
     desk.wait(seconds(1)).await;

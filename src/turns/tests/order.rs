@@ -76,7 +76,7 @@ async fn case_a16_stop_ends_the_running_turn_before_its_next_effect() {
         desk.rows("SELECT content -> '$.content' ->> 'status' FROM turn_steps WHERE kind = 'tool_result'").await;
     assert_eq!(results, ["not_done", "not_done"]);
     assert_eq!(
-        desk.rows("SELECT kind FROM audit WHERE kind IN ('stopped', 'turn_ended')").await,
+        desk.rows("SELECT kind FROM audit WHERE kind IN ('stopped', 'turn_ended') ORDER BY seq").await,
         ["turn_ended", "stopped"]
     );
 
