@@ -17,6 +17,8 @@ mod find_free_time;
 mod list_events;
 mod mail_access;
 mod message;
+mod outcome;
+mod provenance;
 mod read_declaration;
 mod read_mail;
 mod recent_actions;

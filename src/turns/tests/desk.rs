@@ -8,18 +8,25 @@ use rusqlite::params;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+use crate::approvals;
+use crate::calendar::local::LocalCalendar;
+use crate::domain::action::EventChanges;
+use crate::domain::calendar::{CalendarInfo, Event, EventDraft, EventTime};
 use crate::domain::chat::ToolSpec;
 use crate::domain::conversation::{Address, Capabilities, ChannelKind};
 use crate::domain::effect::DedupeClass;
-use crate::domain::ids::{BurstId, ConversationId, TurnId};
-use crate::domain::ports::{Channel, Clock, OutboundPart, SendOutcome};
+use crate::domain::ids::{AccountId, BurstId, ConversationId, TurnId};
+use crate::domain::ports::{Calendar, CalendarError, Channel, Clock, OutboundPart, SendOutcome};
 use crate::domain::time::{Elapsed, Wall};
 use crate::domain::tool::{PolicyKey, ToolDeclaration, ToolKind, Waiting};
+use crate::evidence::{self, Targets};
+use crate::guard;
 use crate::model::scripted::{Line, ScriptedModel};
 use crate::outbox::{self, Channels};
 use crate::runtime::clock::VirtualClock;
 use crate::runtime::ids::SeededIds;
 use crate::store::{DataFolder, Durability, Store, StoreError, StoreMode};
+use crate::tools::targets::CalendarTarget;
 use crate::tools::{BuiltinDeps, CallContext, CallError, Effects, Registry, Tool, ToolResult, builtin};
 use crate::turns::{DoubleTexting, Settings, TurnsDeps, Worker};
 
@@ -33,6 +40,11 @@ pub struct Desk {
     pub channel: Arc<Recorder>,
     /// Calls of the test tools as (name, arguments).
     pub calls: Arc<Mutex<Vec<(String, Value)>>>,
+    /// Creates that reached the calendar, by title.
+    pub journal: Arc<Mutex<Vec<String>>>,
+    /// How long the next creates take after the calendar has stored them.
+    pub delays: Arc<Mutex<Vec<Duration>>>,
+    pub rules: Option<approvals::Rules>,
     settings: Settings,
     outbox: outbox::Settings,
     folder: tempfile::TempDir,
@@ -69,8 +81,20 @@ impl Desk {
         let channel =
             Arc::new(Recorder { clock: clock.clone(), immediate, sent: Mutex::default(), script: Mutex::default() });
         let store = open(&folder);
-        let calls = Arc::default();
-        let mut desk = Self { store, clock, model, channel, calls, settings, outbox, folder, tasks: Vec::new() };
+        let mut desk = Self {
+            store,
+            clock,
+            model,
+            channel,
+            calls: Arc::default(),
+            journal: Arc::default(),
+            delays: Arc::default(),
+            rules: None,
+            settings,
+            outbox,
+            folder,
+            tasks: Vec::new(),
+        };
         desk.start();
         desk
     }
@@ -79,11 +103,41 @@ impl Desk {
         let clock: Arc<dyn Clock> = Arc::new(self.clock.clone());
         let ids = Arc::new(SeededIds::new(fastrand::u64(..)));
         let channels = Channels::new([self.channel.clone() as Arc<dyn Channel>]);
+        let calendar: Arc<dyn Calendar> = Arc::new(SlowCalendar {
+            inner: LocalCalendar::new(self.store.clone(), clock.clone(), self.settings.zone.clone()),
+            clock: clock.clone(),
+            journal: self.journal.clone(),
+            delays: self.delays.clone(),
+        });
+        let targets = Targets::default();
+        targets.set("calendar", Arc::new(CalendarTarget::new(calendar.clone())));
+        let rules = approvals::Rules {
+            ids: ids.clone(),
+            targets: targets.clone(),
+            settings: approvals::Settings::default(),
+            evidence: evidence::Settings::default(),
+        };
+        self.rules = Some(rules.clone());
+        let guard = guard::Deps {
+            store: self.store.clone(),
+            clock: clock.clone(),
+            calendar: Some(calendar.clone()),
+            settings: guard::Settings { zone: self.settings.zone.clone(), ..guard::Settings::default() },
+            rules,
+            mail_saves_only: true,
+        };
+        let evidence = evidence::Worker::new(evidence::Deps {
+            store: self.store.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            targets,
+            settings: evidence::Settings::default(),
+        });
         let mut tools = builtin(BuiltinDeps {
             store: self.store.clone(),
             clock: clock.clone(),
-            effects: Effects {},
-            calendar: None,
+            effects: Effects::new(guard, Vec::new()),
+            calendar: Some(calendar),
             channels: channels.clone(),
             outbox: self.outbox.clone(),
         });
@@ -112,7 +166,7 @@ impl Desk {
             channels,
             settings: Arc::new(self.outbox.clone()),
         });
-        self.tasks = vec![tokio::spawn(worker.run()), tokio::spawn(deliveries.run())];
+        self.tasks = vec![tokio::spawn(worker.run()), tokio::spawn(deliveries.run()), tokio::spawn(evidence.run())];
     }
 
     /// The process dies and another one starts on the same data folder.
@@ -256,6 +310,65 @@ impl Channel for Recorder {
     }
     async fn typing(&self, _to: &Address) {}
     async fn answer_tap(&self, _callback_id: &str, _text: &str) {}
+}
+
+/// The local calendar, with a journal and delays of its answers.
+struct SlowCalendar {
+    inner: LocalCalendar,
+    clock: Arc<dyn Clock>,
+    journal: Arc<Mutex<Vec<String>>>,
+    delays: Arc<Mutex<Vec<Duration>>>,
+}
+
+#[async_trait]
+impl Calendar for SlowCalendar {
+    fn account(&self) -> AccountId {
+        self.inner.account()
+    }
+    fn backend(&self) -> &'static str {
+        self.inner.backend()
+    }
+    async fn calendars(&self) -> Result<Vec<CalendarInfo>, CalendarError> {
+        self.inner.calendars().await
+    }
+    async fn resolve(&self, name: Option<&str>) -> Result<String, CalendarError> {
+        self.inner.resolve(name).await
+    }
+    async fn list(&self, calendar: &str, from: Wall, to: Wall) -> Result<Vec<Event>, CalendarError> {
+        self.inner.list(calendar, from, to).await
+    }
+    async fn get(&self, calendar: &str, id: &str) -> Result<Event, CalendarError> {
+        self.inner.get(calendar, id).await
+    }
+    async fn create(&self, draft: &EventDraft) -> Result<Event, CalendarError> {
+        self.journal.lock().unwrap().push(draft.title.clone());
+        let delay = {
+            let mut delays = self.delays.lock().unwrap();
+            if delays.is_empty() { Duration::ZERO } else { delays.remove(0) }
+        };
+        let event = self.inner.create(draft).await;
+        self.clock.sleep(delay).await;
+        event
+    }
+    async fn update(
+        &self,
+        calendar: &str,
+        id: &str,
+        occurrence: Option<&EventTime>,
+        changes: &EventChanges,
+        etag: Option<&str>,
+    ) -> Result<Event, CalendarError> {
+        self.inner.update(calendar, id, occurrence, changes, etag).await
+    }
+    async fn delete(
+        &self,
+        calendar: &str,
+        id: &str,
+        occurrence: Option<&EventTime>,
+        etag: Option<&str>,
+    ) -> Result<(), CalendarError> {
+        self.inner.delete(calendar, id, occurrence, etag).await
+    }
 }
 
 /// `look` reads for a second; `act` thinks for a second, commits an effect row as the guard would, and takes one more.

@@ -3,6 +3,7 @@
 
 mod desk;
 mod double_texting;
+mod effects;
 mod failures;
 mod messages;
 mod order;
