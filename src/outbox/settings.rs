@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::enums::Mode;
 use super::rates::Rates;
 use crate::domain::conversation::{Capabilities, ChannelKind};
+use crate::domain::language::Language;
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
@@ -17,6 +18,8 @@ pub struct Settings {
     pub rates: HashMap<ChannelKind, Rates>,
     /// Shortest time between two edits of one message.
     pub edit_interval: Duration,
+    /// Of the program's own lines.
+    pub language: Language,
 }
 
 impl Default for Settings {
@@ -26,6 +29,7 @@ impl Default for Settings {
             fallback_to_batch_on_error: true,
             rates: HashMap::from([(ChannelKind::Telegram, Rates::default())]),
             edit_interval: Duration::from_millis(1500),
+            language: Language::default(),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::claim::{Claimed, THREAD_GONE};
 use super::enums::{Kind, Mode, State};
 use crate::audit::{self, Actor, Entry};
 use crate::domain::ids::{ConversationId, OutboundId, TurnId};
+use crate::domain::language::Language;
 use crate::domain::ports::{SendOutcome, SendRefusal};
 use crate::domain::time::Now;
 use crate::runtime::redact::redact;
@@ -18,6 +19,15 @@ use crate::store::StoreError;
 pub(super) struct Progress {
     pub part: usize,
     pub total: usize,
+}
+
+/// What settings and chance add to the decision.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Policy {
+    pub fall_back: bool,
+    pub language: Language,
+    /// For jitter, `0.0..1.0`.
+    pub fraction: f64,
 }
 
 /// Waits between attempts of a message that did not leave.
@@ -40,8 +50,7 @@ pub(super) fn settle(
     claimed: &Claimed,
     progress: Progress,
     outcome: &SendOutcome,
-    fall_back: bool,
-    fraction: f64,
+    policy: &Policy,
 ) -> Result<State, StoreError> {
     let id = claimed.id;
     let row = facts(tx, id)?;
@@ -55,10 +64,15 @@ pub(super) fn settle(
             let joins_batch = row.kind == Kind::Message && row.mode == Mode::Immediate && turn_runs;
             // A flood wait is an appointment, not a failure: the message keeps its place.
             if joins_batch && retry_after.is_none() && progress.part == 0 {
-                return not_immediate(tx, now, claimed, &row, reason, fall_back);
+                return not_immediate(tx, now, claimed, &row, reason, policy.fall_back);
             }
             let wait = retry_after.unwrap_or_else(|| {
-                crate::runtime::backoff::doubling(FIRST_RETRY, LONGEST_RETRY, row.attempts.saturating_sub(1), fraction)
+                crate::runtime::backoff::doubling(
+                    FIRST_RETRY,
+                    LONGEST_RETRY,
+                    row.attempts.saturating_sub(1),
+                    policy.fraction,
+                )
             });
             set_state(tx, id, State::Queued, Some(reason))?;
             tx.prepare_cached("UPDATE outbound SET not_before_elapsed = ?2 WHERE id = ?1")?
@@ -66,7 +80,7 @@ pub(super) fn settle(
             Ok(State::Queued)
         }
         SendOutcome::Uncertain { reason } => end(tx, now, claimed, &row, State::Uncertain, reason),
-        SendOutcome::Refused { reason, kind } => refused(tx, now, claimed, &row, reason, kind),
+        SendOutcome::Refused { reason, kind } => refused(tx, now, claimed, &row, reason, kind, policy),
     }
 }
 
@@ -235,6 +249,7 @@ fn refused(
     row: &RowFacts,
     reason: &str,
     kind: &SendRefusal,
+    policy: &Policy,
 ) -> Result<State, StoreError> {
     match kind {
         SendRefusal::NotModified => {
@@ -252,6 +267,15 @@ fn refused(
                 params![claimed.conversation, THREAD_GONE],
             )?;
             set_state(tx, claimed.id, State::Queued, Some(reason))?;
+            if claimed.parts_done == 0 {
+                let told = policy
+                    .language
+                    .pick("(The topic is gone, so I answer here.)", "(El tema ya no existe, así que respondo aquí.)");
+                tx.execute(
+                    "UPDATE outbound SET content = ?2 || char(10) || char(10) || content WHERE id = ?1",
+                    params![claimed.id, told],
+                )?;
+            }
             Ok(State::Queued)
         }
         SendRefusal::Unreachable => {

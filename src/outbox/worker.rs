@@ -12,7 +12,7 @@ use super::edits;
 use super::enums::State;
 use super::rates::Limiter;
 use super::settings::Settings;
-use super::settle::{self, Progress};
+use super::settle::{self, Policy, Progress};
 use crate::domain::conversation::{Address, ChannelKind, ConversationKind};
 use crate::domain::ids::{ConversationId, OutboundId};
 use crate::domain::ports::{Channel, Clock, IdSource, OutboundPart, SendOutcome, SendRefusal};
@@ -190,16 +190,20 @@ async fn try_deliver(deps: &Deps, channel: &dyn Channel, id: OutboundId) -> Resu
         SendOutcome::NotSent { retry_after, .. } => *retry_after,
         SendOutcome::Delivered { .. } | SendOutcome::Uncertain { .. } | SendOutcome::Refused { .. } => None,
     };
-    let fall_back = deps.settings.fallback_to_batch_on_error;
     // What came of a request is known only here until it is written: keep trying.
     let mut tries = 0;
     loop {
         let now = deps.clock.now();
-        let (claimed, outcome, fraction) = (claimed.clone(), outcome.clone(), deps.ids.fraction());
+        let (claimed, outcome) = (claimed.clone(), outcome.clone());
+        let policy = Policy {
+            fall_back: deps.settings.fallback_to_batch_on_error,
+            language: deps.settings.language,
+            fraction: deps.ids.fraction(),
+        };
         let written = deps
             .store
             .write("outbox.settle", Durability::Normal, move |tx| {
-                settle::settle(tx, now, &claimed, progress, &outcome, fall_back, fraction)
+                settle::settle(tx, now, &claimed, progress, &outcome, &policy)
             })
             .await;
         match written {

@@ -4,4 +4,5 @@ mod caldav;
 mod google;
 mod imap;
 mod smtp;
+mod telegram_delivery;
 mod telegram_polling;

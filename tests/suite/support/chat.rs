@@ -10,16 +10,17 @@ use serde_json::json;
 use unavez::approvals::{self, Rules};
 use unavez::channels::telegram::{Settings as TelegramSettings, Telegram};
 use unavez::domain::conversation::ChannelKind;
+use unavez::domain::ids::{ConversationId, OutboundId};
 use unavez::domain::ports::{Channel, Clock, IdSource};
 use unavez::domain::time::Now;
 use unavez::evidence::{self, Targets};
 use unavez::inbox::{self, Acts, Health, Stages};
 use unavez::model::scripted::{Line, ScriptedModel};
-use unavez::outbox::{self, Channels, Typing};
+use unavez::outbox::{self, Channels, Delivery, New, Typing};
 use unavez::runtime::ids::SeededIds;
 use unavez::runtime::secrets::Secret;
 use unavez::runtime::shutdown::Shutdown;
-use unavez::store::{DataFolder, Store, StoreMode};
+use unavez::store::{DataFolder, Durability, Store, StoreError, StoreMode};
 use unavez::tools::Registry;
 use unavez::{debounce, turns};
 
@@ -174,6 +175,35 @@ impl Chat {
         Self { store, health, model, telegram, clock, ids, shutdown }
     }
 
+    /// A conversation with somebody who has not written yet.
+    pub async fn conversation(&self, contact: i64, thread: &'static str) -> ConversationId {
+        let kind = if contact > 0 { "private" } else { "group" };
+        self.store
+            .write("test", Durability::Normal, move |tx| {
+                tx.execute(
+                    "INSERT INTO conversations (channel, account, contact, thread, kind, created_at)
+                     VALUES ('telegram', '4242', ?1, ?2, ?3, 0)",
+                    rusqlite::params![contact.to_string(), thread, kind],
+                )?;
+                Ok::<_, StoreError>(ConversationId(tx.last_insert_rowid()))
+            })
+            .await
+            .unwrap()
+    }
+
+    pub async fn enqueue(&self, new: New) -> OutboundId {
+        let now = self.clock.now();
+        self.store.write("test", Durability::Full, move |tx| outbox::enqueue(tx, now, new)).await.unwrap()
+    }
+
+    /// Waits until the message is settled.
+    pub async fn settled(&self, id: OutboundId) -> Delivery {
+        let patience = Duration::from_secs(20) * SPEED;
+        let row = outbox::wait_settled(&self.store, self.clock.as_ref(), id, patience).await.unwrap().unwrap();
+        assert!(row.state.is_settled(), "{row:?}");
+        row
+    }
+
     /// Stops as a killed process would: nothing is flushed, rows stay as they are.
     pub async fn stop(self) {
         self.shutdown.stop().await;
@@ -181,9 +211,7 @@ impl Chat {
 
     pub async fn count(&self, sql: &'static str) -> i64 {
         self.store
-            .read(move |connection| {
-                connection.query_row(sql, [], |row| row.get(0)).map_err(unavez::store::StoreError::from)
-            })
+            .read(move |connection| connection.query_row(sql, [], |row| row.get(0)).map_err(StoreError::from))
             .await
             .unwrap()
     }
@@ -194,7 +222,7 @@ impl Chat {
             .read(move |connection| {
                 let mut statement = connection.prepare(sql)?;
                 let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
-                Ok::<_, unavez::store::StoreError>(rows.collect::<Result<_, _>>()?)
+                Ok::<_, StoreError>(rows.collect::<Result<_, _>>()?)
             })
             .await
             .unwrap()
