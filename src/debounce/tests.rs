@@ -78,7 +78,6 @@ fn the_signal_of_a_text_in_every_language_we_know() {
                 "three things:",
                 "first -",
                 "milk;",
-                "(and then",
                 "escribe «",
                 "marca uma reunião com",
                 "e depois manda para",
