@@ -25,4 +25,4 @@ pub use schema::{
     Tls, Transcription, Turns, Window,
 };
 pub use sections::{Loaded, load, parse};
-pub use values::duration_text;
+pub use values::{as_json, as_toml, duration, duration_text};

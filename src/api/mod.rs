@@ -4,10 +4,14 @@
 //! Invariants: reads go to SQLite page by page; every act of a person goes through the stage that owns it; no secret
 //! crosses.
 
+mod answer;
 mod request;
 pub mod rows;
 mod sessions;
+mod status;
 pub mod window;
 
+pub use answer::{Api, Host, Parts, instant};
 pub use request::{Failure, FailureCode, Line, Request, Resolution};
 pub use sessions::ApiSessions;
+pub use status::{EdgeStatus, HostStatus};

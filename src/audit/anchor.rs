@@ -78,6 +78,16 @@ impl Anchors {
         Ok(())
     }
 
+    /// Keeps the present head in the place of whatever was kept: after a restore, which is an act of a person.
+    pub async fn reset(&self, store: &Store, clock: &dyn Clock) -> Result<Option<Anchor>, AnchorError> {
+        match std::fs::remove_file(&self.file) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.anchor(store, clock).await
+    }
+
     /// Syncs the log and keeps its head. Returns it.
     pub async fn anchor(&self, store: &Store, clock: &dyn Clock) -> Result<Option<Anchor>, AnchorError> {
         let at = clock.now().wall.0;

@@ -48,7 +48,7 @@ impl Export {
         format: Format,
         zone: jiff::tz::TimeZone,
     ) -> Result<Self, StoreError> {
-        let head = store.read(|connection| head(connection)).await?;
+        let head = store.read(head).await?;
         Ok(Self { filter, format, zone, head, seq: 0, skipped: Vec::new(), held: None, header_done: false, rows: 0 })
     }
 

@@ -14,7 +14,8 @@ pub(super) const SECRET_ALLOWED: &str = "\"keychain\", { env = \"NAME\" }, { fil
 
 const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
-pub(super) fn duration(text: &str) -> Option<Duration> {
+/// `None` when the text is no duration of this program's kind.
+pub fn duration(text: &str) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);
     }
@@ -67,6 +68,47 @@ pub(super) fn secret_value(secret: &SecretRef) -> toml_edit::Value {
         SecretRef::None => "none".into(),
         SecretRef::Env(name) => table("env", name.clone()),
         SecretRef::File(path) => table("file", path.display().to_string()),
+    }
+}
+
+/// Effective values as one TOML text, section by section.
+pub fn as_toml(effective: &[(Vec<String>, toml_edit::Value)]) -> String {
+    let mut document = toml_edit::DocumentMut::new();
+    for (path, value) in effective {
+        insert(document.as_table_mut(), path, value);
+    }
+    document.to_string()
+}
+
+fn insert(table: &mut toml_edit::Table, path: &[String], value: &toml_edit::Value) {
+    match path {
+        [] => {}
+        [key] => {
+            table.insert(key, Item::Value(value.clone()));
+        }
+        [key, rest @ ..] => {
+            let mut fresh = toml_edit::Table::new();
+            fresh.set_implicit(true);
+            if let Some(inner) = table.entry(key).or_insert(Item::Table(fresh)).as_table_mut() {
+                insert(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// A value of the file as JSON.
+pub fn as_json(value: &toml_edit::Value) -> serde_json::Value {
+    use toml_edit::Value;
+    match value {
+        Value::String(text) => text.value().as_str().into(),
+        Value::Integer(number) => (*number.value()).into(),
+        Value::Float(number) => (*number.value()).into(),
+        Value::Boolean(flag) => (*flag.value()).into(),
+        Value::Datetime(at) => at.value().to_string().into(),
+        Value::Array(items) => items.iter().map(as_json).collect(),
+        Value::InlineTable(table) => {
+            serde_json::Value::Object(table.iter().map(|(key, value)| (key.to_owned(), as_json(value))).collect())
+        }
     }
 }
 

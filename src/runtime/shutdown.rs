@@ -26,6 +26,11 @@ impl Shutdown {
         });
     }
 
+    /// Runs what watches the signal by itself and ends in its own time.
+    pub fn spawn_until_done(&self, worker: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(worker);
+    }
+
     pub fn token(&self) -> CancellationToken {
         self.token.clone()
     }

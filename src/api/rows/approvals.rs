@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{json, time};
-use crate::domain::ids::EffectId;
+use crate::domain::ids::{ApprovalId, EffectId};
 use crate::store::StoreError;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -55,6 +55,12 @@ pub fn approvals(
         .query_map(params![before.unwrap_or(i64::MAX), all, super::PAGE], |found| row(found, zone))?
         .collect::<Result<_, _>>()?;
     Ok(rows)
+}
+
+/// One approval by its id.
+pub fn approval(connection: &Connection, id: ApprovalId, zone: &TimeZone) -> Result<Option<ApprovalRow>, StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM approvals WHERE id = ?1");
+    Ok(connection.prepare_cached(&sql)?.query_row([id], |found| row(found, zone)).optional()?)
 }
 
 /// The newest approval of an effect.

@@ -1,5 +1,7 @@
 //! `conversations list` and `conversations show`: a timeline of what was said and what happened.
 
+use std::collections::HashMap;
+
 use jiff::tz::TimeZone;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
@@ -59,6 +61,13 @@ pub struct TimelineRow {
     pub details: Value,
     #[serde(skip)]
     order: (i64, i64),
+}
+
+impl TimelineRow {
+    /// Wall milliseconds.
+    pub fn millis(&self) -> i64 {
+        self.order.0
+    }
 }
 
 /// The whole timeline, oldest first; `None` when there is no such conversation.
@@ -172,35 +181,58 @@ fn turns(connection: &Connection, id: ConversationId, zone: &TimeZone) -> Part {
 
 /// What the model said and what its calls came to, of the epoch that counts.
 fn steps(connection: &Connection, id: ConversationId, zone: &TimeZone) -> Part {
-    let sql = "SELECT turn_steps.created_at, turn_id, turn_steps.kind, content, millis FROM turn_steps
-               JOIN turns ON turns.id = turn_id AND turns.epoch = turn_steps.epoch
-               WHERE conversation_id = ?1 AND turn_steps.kind IN ('model_reply', 'tool_result') ORDER BY turn_steps.id";
-    collect(connection, id, sql, |row| {
-        let (at, kind): (i64, String) = (row.get(0)?, row.get(2)?);
-        let content = super::json(row.get(3)?);
-        let millis: i64 = row.get(4)?;
+    let mut statement = connection.prepare_cached(
+        "SELECT turn_steps.created_at, turn_id, turn_steps.kind, content, millis FROM turn_steps
+         JOIN turns ON turns.id = turn_id AND turns.epoch = turn_steps.epoch
+         WHERE conversation_id = ?1 AND turn_steps.kind IN ('model_reply', 'tool_result') ORDER BY turn_steps.id",
+    )?;
+    let steps: Vec<(i64, String, String, String, i64)> = statement
+        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?
+        .collect::<Result<_, _>>()?;
+    // What each call is about, by its id.
+    let mut about: HashMap<String, String> = HashMap::new();
+    let mut rows = Vec::with_capacity(steps.len());
+    for (at, turn, kind, content, millis) in steps {
+        let content = super::json(content);
         let field = |name: &str| content.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (kind, text, details) = if kind == "model_reply" {
             let calls = content.get("calls").cloned().unwrap_or(Value::Null);
-            let names: Vec<&str> =
-                calls.as_array().into_iter().flatten().filter_map(|call| call.get("name")?.as_str()).collect();
+            let mut names = Vec::new();
+            for call in calls.as_array().into_iter().flatten() {
+                let part = |name: &str| call.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+                let arguments = call.get("arguments").unwrap_or(&Value::Null);
+                let subject = ["title", "subject"].iter().find_map(|name| arguments.get(name)?.as_str());
+                about.insert(part("id"), subject.unwrap_or_default().to_owned());
+                names.push(part("name"));
+            }
             let text = if names.is_empty() { field("text") } else { format!("calls {}", names.join(", ")) };
             ("model", text, json!({ "millis": millis, "text": field("text"), "calls": calls }))
         } else {
             let result = content.get("content").cloned().unwrap_or(Value::Null);
-            let text = format!("{}: {}", field("name"), status_of(&result));
+            let subject = about.get(&field("call_id")).cloned().unwrap_or_default();
+            let call = format!("{} {subject}", field("name"));
+            let text = format!("{}: {}", call.trim_end(), status_of(&result));
             ("tool", text, json!({ "millis": millis, "name": field("name"), "result": result }))
         };
-        Ok(TimelineRow { at: time(at, zone), kind, turn_id: row.get(1)?, text, details, order: (at, 3) })
-    })
+        rows.push(TimelineRow { at: time(at, zone), kind, turn_id: Some(turn), text, details, order: (at, 3) });
+    }
+    Ok(rows)
 }
 
-/// The word a tool result leads with.
+/// How a call ended, in words: its status, and which fields differ from the first one.
 fn status_of(result: &Value) -> String {
-    ["status", "state", "error", "delivery_mode"]
+    let status = ["status", "state", "error", "delivery_mode"]
         .iter()
         .find_map(|name| result.get(name).and_then(Value::as_str))
-        .map_or_else(|| "done".to_owned(), str::to_owned)
+        .map_or_else(|| "done".to_owned(), |status| status.replace('_', " "));
+    let differing: Vec<&str> = result
+        .get("differences")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|difference| difference.get("field")?.as_str())
+        .collect();
+    if differing.is_empty() { status } else { format!("{status} (another {})", differing.join(", ")) }
 }
 
 fn deliveries(connection: &Connection, id: ConversationId, zone: &TimeZone) -> Part {
