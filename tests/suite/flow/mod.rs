@@ -1,4 +1,5 @@
 //! From the inbound message to its effects and answers, over the composed program.
 
+mod incident;
 mod telegram_bursts;
 mod telegram_control;
