@@ -46,8 +46,3 @@ pub(crate) use row::{decode as decode_row, query, raw as raw_row};
 pub use settings::Settings;
 pub use targets::Targets;
 pub use worker::{Deps, Worker};
-
-#[cfg(test)]
-pub(crate) mod testing;
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,6 @@
 //! The edges against servers that speak their protocol on loopback.
 
 mod caldav;
-mod google;
 mod imap;
 mod smtp;
 mod telegram_delivery;

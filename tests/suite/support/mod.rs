@@ -4,7 +4,6 @@ pub mod caldav;
 pub mod chat;
 pub mod daemon;
 pub mod exchange;
-pub mod google;
 pub mod imap;
 pub mod smtp;
 pub mod socket;
