@@ -248,7 +248,11 @@ export type OtherAction = { tool: string, arguments: JsonValue,
  */
 identity_fields: Array<string>, };
 
-export type OutboundEntry = { id: string, at: number, kind: string, mode: string, fell_back: boolean, state: string, content: string, error: string | null, sent_again: boolean, delivered_at: number | null, };
+export type OutboundEntry = { id: string, at: number, 
+/**
+ * `message`, `reply`, `card`, `notice` or `control`.
+ */
+role: string, mode: string, fell_back: boolean, state: string, content: string, error: string | null, sent_again: boolean, delivered_at: number | null, };
 
 export type Owner = { id: string, name: string, };
 

@@ -188,7 +188,8 @@ impl Chip {
 pub struct OutboundEntry {
     pub id: String,
     pub at: i64,
-    pub kind: String,
+    /// `message`, `reply`, `card`, `notice` or `control`.
+    pub role: String,
     pub mode: String,
     pub fell_back: bool,
     pub state: String,
