@@ -1,8 +1,8 @@
 // Pictures of every view over the fake host, in the window's own engine (WebKitGTK, driven under Xvfb).
-//   node tools/pictures.mjs [FOLDER] [FILTER]       needs: xvfb, webkit2gtk-driver, the MiniBrowser of webkit2gtk
+//   node tools/pictures.mjs [FOLDER] [FILTER]       needs: xvfb, webkit2gtk-driver, imagemagick, the MiniBrowser of webkit2gtk
 // Prints one line per picture, and every overflow or clipped word that it measured.
-import { spawn } from 'node:child_process';
-import { createReadStream, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { createReadStream, existsSync, mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { dirname, extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,17 +25,17 @@ const SHOTS = [
   ...VIEWS.map((view) => ({ name: `${view}-empty`, query: 'data=empty&practice', steps: [rail(view)] })),
   ...VIEWS.slice(0, 6).map((view) => ({ name: `${view}-error`, query: 'fail=all', steps: [rail(view)] })),
   ...['conversations', 'evidence', 'activity'].map((view) => ({ name: `${view}-full`, query: 'data=full', steps: [rail(view)] })),
-  { name: 'conversations-window', query: '', steps: [`document.querySelectorAll('.pane .row')[1].click()`] },
+  { name: 'conversations-window', query: '', steps: [`document.querySelectorAll('.pane button.row')[1].click()`] },
   { name: 'conversations-open', query: '', steps: [`[...document.querySelectorAll('.fold')].at(-1).click()`] },
   { name: 'away', query: 'away', steps: [] },
   { name: 'story', query: 'data=empty&practice', steps: [`document.querySelector('.empty .button').click()`] },
   { name: 'search', query: '', steps: [`document.querySelector('.search').click()`, `const i=document.querySelector('.field input');i.value='re';i.dispatchEvent(new Event('input',{bubbles:true}))`] },
-  { name: 'approval-near', query: '', steps: [rail('approvals'), `document.querySelectorAll('.pane .row')[1].click()`] },
+  { name: 'approval-near', query: '', steps: [rail('approvals'), `document.querySelectorAll('.pane button.row')[1].click()`] },
   { name: 'approval-edit', query: '', steps: [rail('approvals'), `window.dispatchEvent(new KeyboardEvent('keydown',{key:'e'}))`] },
   { name: 'approval-hold', query: '', steps: [rail('approvals'), `window.dispatchEvent(new KeyboardEvent('keydown',{key:'a'}))`] },
-  { name: 'evidence-unknown', query: '', steps: [rail('evidence'), `document.querySelectorAll('.rows .row')[3].click()`] },
-  { name: 'evidence-retry', query: '', steps: [rail('evidence'), `document.querySelectorAll('.rows .row')[4].click()`] },
-  { name: 'duplicate', query: '', steps: [rail('duplicates'), `document.querySelectorAll('.pane .row')[0].click()`] },
+  { name: 'evidence-unknown', query: '', steps: [rail('evidence'), `document.querySelectorAll('.rows button.row')[3].click()`] },
+  { name: 'evidence-retry', query: '', steps: [rail('evidence'), `document.querySelectorAll('.rows button.row')[4].click()`] },
+  { name: 'duplicate', query: '', steps: [rail('duplicates'), `document.querySelectorAll('.pane button.row')[0].click()`] },
   { name: 'export', query: '', steps: [rail('activity'), `document.querySelectorAll('.activity header .button')[1].click()`] },
   { name: 'calendar-day', query: '', steps: [rail('calendar'), `window.dispatchEvent(new KeyboardEvent('keydown',{key:'d'}))`] },
   ...PAGES.map((page, index) => ({ name: `settings-${page}`, query: '', steps: [rail('settings'), `document.querySelectorAll('.pages button')[${index}].click()`] })),
@@ -106,6 +106,9 @@ try {
       await wire('POST', `${at}/window/rect`, { x: 0, y: 0, width: rect.width + width - w, height: rect.height + height - h });
       await new Promise((resolve) => setTimeout(resolve, 300));
     }
+    const frame = await wire('GET', `${at}/window/rect`);
+    const left = frame.x + Math.round((frame.width - width) / 2);
+    const top = frame.y + frame.height - height - Math.round((frame.width - width) / 2);
     for (const lang of ['es', 'en']) {
       for (const theme of ['light', 'dark']) {
         for (const shot of SHOTS) {
@@ -123,8 +126,8 @@ try {
           }
           await new Promise((resolve) => setTimeout(resolve, 260));
           const notes = await run(MEASURE);
-          const png = await wire('GET', `${at}/screenshot`);
-          writeFileSync(join(folder, `${name}.png`), Buffer.from(png, 'base64'));
+          // From the X screen: the driver's own screenshot waits for a frame that a page at rest never draws.
+          execFileSync('import', ['-display', display, '-window', 'root', '-crop', `${width}x${height}+${left}+${top}`, '+repage', join(folder, `${name}.png`)]);
           if (notes.length > 0) failures += 1;
           console.log(name, notes.length > 0 ? `  !! ${notes.join(' | ')}` : '');
         }

@@ -38,7 +38,7 @@ export function chipTone(chip: Chip): Tone {
 
 export function chipText(chip: Chip, differing: string[]): string {
   if (chip === 'differs' && differing.length > 0) {
-    return t('chip.differs_in', { fields: differing.map((field) => word('field', field).toLowerCase()).join(', ') });
+    return t('chip.differs_in', { fields: differing.map((field) => word('difference', field)).join(', ') });
   }
   return t(`chip.${chip}`);
 }

@@ -82,7 +82,7 @@ export function dayAndTime(at: number, now: number): string {
 /** "3 min", "2 h", "4 d": an age for tables. */
 export function age(ms: number): string {
   const unit = (value: number, name: string) =>
-    new Intl.NumberFormat(tag(), { style: 'unit', unit: name, unitDisplay: 'narrow' }).format(Math.floor(value));
+    new Intl.NumberFormat(tag(), { style: 'unit', unit: name, unitDisplay: 'short' }).format(Math.floor(value));
   if (ms < 60_000) return unit(Math.max(0, ms / 1000), 'second');
   if (ms < 3_600_000) return unit(ms / 60_000, 'minute');
   if (ms < 86_400_000) return unit(ms / 3_600_000, 'hour');
