@@ -7,8 +7,10 @@
 //! unless the target says that its reading is authoritative.
 //! Absent on purpose: any vendor's words, and any decision about whether two actions are the same (that is the guard's).
 
+mod aftercare;
 mod attempt;
 mod attention;
+mod bounce;
 mod cancel;
 mod claim;
 mod error;
@@ -22,14 +24,17 @@ mod release;
 mod resolve;
 mod retry;
 mod row;
+mod sent_copy;
 mod settings;
 mod step;
 mod targets;
 pub mod words;
 mod worker;
 
+pub use aftercare::MailAftercare;
 pub use attempt::{Applied, apply_result};
 pub use attention::{AttentionItem, AttentionReason, attention};
+pub use bounce::{Bounced, bounce};
 pub use cancel::{StopEffects, cancel, cancel_conversation};
 pub use claim::{CHANGED_AFTER_APPROVAL, Claim, Claimed, claim, due};
 pub use error::EvidenceError;
@@ -43,6 +48,7 @@ pub use resolve::{Resolution, resolve};
 pub use retry::{NextAttempt, next_attempt};
 pub use row::{EffectRow, find, load, load_by_key, recipients};
 pub(crate) use row::{decode as decode_row, query, raw as raw_row};
+pub use sent_copy::{OwedCopy, note_copy, owed_copies};
 pub use settings::Settings;
 pub use targets::Targets;
 pub use worker::{Deps, Worker};

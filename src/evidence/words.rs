@@ -78,6 +78,19 @@ fn accepted(row: &EffectRow, recipients: &[RecipientResult], what: &str, languag
     }
 }
 
+/// One line for a mail that came back from one recipient.
+pub fn bounce_line(row: &EffectRow, address: &str, reason: &str, language: Language, zone: &TimeZone) -> String {
+    let came_back = language.pick("Came back, not delivered to", "Devuelto, no se entregó a");
+    let address = crate::domain::address::display_of(address);
+    let what = what(&row.action, language, zone);
+    let reason = escape_deceptive(reason);
+    if reason.is_empty() {
+        format!("⚠️ {came_back} {address}: {what}.")
+    } else {
+        format!("⚠️ {came_back} {address}: {what} ({reason}).")
+    }
+}
+
 /// A mail that was written to a folder and did not leave: its receipt says so.
 pub fn is_saved_only(row: &EffectRow) -> bool {
     row.receipt.as_ref().is_some_and(|receipt| receipt.detail.get("saved_only").and_then(|v| v.as_bool()) == Some(true))

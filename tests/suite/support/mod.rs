@@ -5,6 +5,7 @@ pub mod chat;
 pub mod daemon;
 pub mod exchange;
 pub mod imap;
+pub mod post;
 pub mod smtp;
 pub mod socket;
 pub mod telegram;
