@@ -6,6 +6,7 @@
 //! Absent on purpose: any decision (guard, approvals and evidence decide); only `local` touches our database.
 
 pub mod caldav;
+pub mod google;
 pub mod ics;
 pub mod local;
 pub mod recurrence;

@@ -52,3 +52,8 @@ pub use sent_copy::{OwedCopy, note_copy, owed_copies};
 pub use settings::Settings;
 pub use targets::Targets;
 pub use worker::{Deps, Worker};
+
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;

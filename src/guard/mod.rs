@@ -33,3 +33,6 @@ pub use key::exact_key;
 pub use normalise::{Field, NORMALISATION, Normalised, normalise};
 pub use request::{AdmitRequest, Deps};
 pub use settings::{NearDuplicates, Settings};
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! What changed on the server since last time (RFC 6578).
 
+use std::collections::HashSet;
+
 use libdav::caldav::GetCalendarResources;
 use libdav::dav::{SyncCollection, SyncCollectionParseError};
 use libdav::requests::DavRequest;
@@ -10,8 +12,10 @@ use super::home::Server;
 use crate::calendar::ics::{Series, parse_calendar, series_of};
 use crate::domain::ports::CalendarError;
 
-/// Events fetched per request.
-const PER_FETCH: usize = 200;
+/// Events named per request.
+const PER_FETCH: usize = 100;
+/// From here on the whole calendar comes in one request: servers look named events up one by one.
+const MANY: usize = 500;
 
 /// Changes of one calendar, and the token to ask with next.
 #[derive(Clone, PartialEq, Debug)]
@@ -56,8 +60,16 @@ impl CalDavCalendar {
         };
         let hrefs: Vec<String> = answer.changed.into_iter().map(|resource| resource.href).collect();
         let mut changed = Vec::new();
-        for some in hrefs.chunks(PER_FETCH) {
-            changed.extend(self.fetch(&server, calendar, some).await?);
+        if hrefs.len() > MANY {
+            let wanted: HashSet<&String> = hrefs.iter().collect();
+            changed = self.fetch(&server, calendar, GetCalendarResources::new(calendar)).await?;
+            // What changed since the list was made is listed again next time.
+            changed.retain(|event| wanted.contains(&event.href));
+        } else {
+            for some in hrefs.chunks(PER_FETCH) {
+                let named = GetCalendarResources::new(calendar).with_hrefs(some);
+                changed.extend(self.fetch(&server, calendar, named).await?);
+            }
         }
         Ok(Synced { token: answer.new_sync_token, changed, gone: answer.deleted, restarted })
     }
@@ -66,9 +78,8 @@ impl CalDavCalendar {
         &self,
         server: &Server,
         calendar: &str,
-        hrefs: &[String],
+        request: GetCalendarResources<'_>,
     ) -> Result<Vec<SyncedEvent>, CalendarError> {
-        let request = GetCalendarResources::new(calendar).with_hrefs(hrefs);
         let answer = server.run(&request, Intent::Read, calendar).await?;
         let mut events = Vec::new();
         for resource in answer.resources {

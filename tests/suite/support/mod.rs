@@ -4,6 +4,7 @@ pub mod caldav;
 pub mod chat;
 pub mod daemon;
 pub mod exchange;
+pub mod google;
 pub mod imap;
 pub mod post;
 pub mod smtp;
