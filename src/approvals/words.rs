@@ -43,7 +43,9 @@ pub fn card_text(
     for origin in &approval.notes.origins {
         let from = match &origin.source {
             TargetSource::Untrusted { carrier } => escape_deceptive(carrier),
-            TargetSource::Unseen => language.pick("nothing you wrote", "nada que hayas escrito").to_owned(),
+            TargetSource::Unseen | TargetSource::Model => {
+                language.pick("nothing you wrote", "nada que hayas escrito").to_owned()
+            }
             TargetSource::Owner | TargetSource::Configuration => continue,
         };
         let line = match language {

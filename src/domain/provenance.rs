@@ -36,6 +36,9 @@ pub enum TargetSource {
     },
     /// Nothing that was read has it: the model made it up or pieced it together.
     Unseen,
+    /// Nobody wrote it, and nothing but people's own words was ever read in this conversation: the model named it by
+    /// itself, and no outsider can have put it there.
+    Model,
 }
 
 /// One target of an action with its source.

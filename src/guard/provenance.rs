@@ -42,6 +42,11 @@ pub(super) fn weigh(
             .unwrap_or(TargetSource::Unseen);
         let known = approvals::is_known(connection, TargetKind::Mail, person)?;
         out.new_recipient |= !known;
+        // A guest that the model named by itself is a matter of the guests' policy. A mail's recipient is not: an address
+        // that no owner ever wrote needs a person.
+        if source == TargetSource::Model && !matches!(action, Action::SendEmail(_)) {
+            continue;
+        }
         place(&mut out, TargetOrigin { kind: TargetKind::Mail, target: (*person).clone(), source }, known);
     }
     for origin in provenance {
@@ -60,7 +65,7 @@ fn place(out: &mut Targets, origin: TargetOrigin, known: bool) {
     match &origin.source {
         TargetSource::Owner => out.trusted.push((origin.kind, origin.target, "owner")),
         TargetSource::Configuration => out.trusted.push((origin.kind, origin.target, "configuration")),
-        TargetSource::Untrusted { .. } | TargetSource::Unseen if known => {}
-        TargetSource::Untrusted { .. } | TargetSource::Unseen => out.untrusted.push(origin),
+        TargetSource::Untrusted { .. } | TargetSource::Unseen | TargetSource::Model if known => {}
+        TargetSource::Untrusted { .. } | TargetSource::Unseen | TargetSource::Model => out.untrusted.push(origin),
     }
 }

@@ -84,8 +84,25 @@ fn source(
     }
     match carrier(connection, conversation, &needle)? {
         Some(carrier) => Ok(TargetSource::Untrusted { carrier }),
-        None => Ok(TargetSource::Unseen),
+        None if reads_outsiders(connection, conversation)? => Ok(TargetSource::Unseen),
+        None => Ok(TargetSource::Model),
     }
+}
+
+/// Whether the model saw any text of this conversation that no owner wrote. What the assistant's own effects answered
+/// is no such text.
+fn reads_outsiders(connection: &Connection, conversation: ConversationId) -> Result<bool, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM inbound WHERE conversation_id = ?1
+                        AND (parts ->> '$.forward' IS NOT NULL OR parts ->> '$.reply' IS NOT NULL
+                             OR json_array_length(parts, '$.media') > 0 OR owner = 0))
+             OR EXISTS (SELECT 1 FROM turn_steps s JOIN turns t ON t.id = s.turn_id
+                        WHERE t.conversation_id = ?1 AND s.kind = 'tool_result'
+                          AND COALESCE(s.content ->> '$.name', '') NOT IN
+                              ('message', 'create_event', 'update_event', 'delete_event', 'send_email', 'remind_me',
+                               'schedule_request', 'cancel_schedule', 'remember', 'forget'))",
+    )?;
+    Ok(statement.query_row([conversation], |row| row.get(0))?)
 }
 
 /// In their own words: not forwarded, not quoted, in any conversation.

@@ -96,6 +96,34 @@ async fn a_target_that_no_owner_wrote_needs_a_card_whatever_the_policy() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_guest_that_only_the_model_named_follows_the_policy_for_guests() {
+    let mut desk = Desk::new().await;
+    desk.approvals.policies.calendar_create_with_guests = Policy::Auto;
+    let origin = |source| {
+        let Action::CreateEvent(event) = with_guest() else { unreachable!("an event") };
+        event
+            .guests
+            .into_iter()
+            .map(|target| TargetOrigin { kind: TargetKind::Mail, target, source: TargetSource::clone(&source) })
+            .collect()
+    };
+    let mut request = desk.request(with_guest());
+    request.provenance = origin(TargetSource::Unseen);
+    let (_, approval, marks) = asked(desk.admit(request).await.unwrap());
+    assert!(marks.contains(&Mark::UntrustedTarget), "{marks:?}");
+    desk.decide(approval, approvals::Decision::Deny).await;
+    let mut request = desk.request(with_guest());
+    request.provenance = origin(TargetSource::Model);
+    admitted(desk.admit(request).await.unwrap());
+    // A mail to an address that only the model named still needs a person.
+    desk.approvals.policies.mail_send = Policy::Auto;
+    let mut request = desk.request(offer());
+    request.provenance =
+        vec![TargetOrigin { kind: TargetKind::Mail, target: "a@example.test".into(), source: TargetSource::Model }];
+    assert!(asked(desk.admit(request).await.unwrap()).2.contains(&Mark::UntrustedTarget));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_address_an_owner_wrote_is_new_only_once() {
     let mut desk = Desk::new().await;
     desk.approvals.policies.mail_send = Policy::Auto;
