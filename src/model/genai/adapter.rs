@@ -155,8 +155,12 @@ impl ChatModel for GenaiModel {
 impl GenaiModel {
     fn whole(&self, end: StreamEnd) -> Result<ChatReply, ModelError> {
         let truncated = match &end.captured_stop_reason {
-            // Some dialects write an end of their own when the connection just closes; without a reason it was cut.
-            None if end.captured_content.is_none() => return Err(ModelError::Cut),
+            // The crate ends these streams of its own accord when the connection just closes: no reason, no end.
+            None if matches!(self.settings.provider, Provider::Gemini | Provider::Ollama)
+                || end.captured_content.is_none() =>
+            {
+                return Err(ModelError::Cut);
+            }
             Some(StopReason::ContentFilter(reason)) if end.captured_content.is_none() => {
                 return Err(ModelError::Refused { reason: format!("the answer was filtered ({reason})") });
             }

@@ -3,6 +3,7 @@
 mod caldav;
 mod google;
 mod imap;
+mod llm;
 mod smtp;
 mod telegram_delivery;
 mod telegram_polling;

@@ -6,6 +6,7 @@ pub mod daemon;
 pub mod exchange;
 pub mod google;
 pub mod imap;
+pub mod llm;
 pub mod post;
 pub mod smtp;
 pub mod socket;
