@@ -19,7 +19,7 @@ use crate::channels::window::WindowChannel;
 use crate::config::{Config, Provider};
 use crate::domain::conversation::ChannelKind;
 use crate::domain::ports::{
-    Calendar, Channel, ChatModel, Clock, EffectTarget, IdSource, InboundSource, MailSender, Secrets,
+    Calendar, Channel, ChatModel, Clock, EffectTarget, IdSource, InboundSource, MailReader, MailSender, Secrets,
 };
 use crate::evidence::Targets;
 use crate::inbox::{Acts, Health, Ingress, Stages};
@@ -51,7 +51,8 @@ pub(super) struct Stack {
     pub(super) fallback: Option<Arc<dyn ChatModel>>,
     pub(super) calendar: Arc<dyn Calendar>,
     pub(super) sender: Arc<dyn MailSender>,
-    pub(super) mail_check: Arc<dyn MailCheck>,
+    pub(super) reader: Option<Arc<dyn MailReader>>,
+    pub(super) mail_checks: Vec<Arc<dyn MailCheck>>,
     pub(super) rules: approvals::Rules,
     pub(super) registry: Arc<Registry>,
     pub(super) inbox: Arc<inbox::Settings>,
@@ -90,7 +91,7 @@ pub(super) fn compose(options: AppOptions) -> Result<Stack, StartError> {
         ports.calendar.clone().unwrap_or_else(|| edges::calendar(&config, &locale, &store, &clock, &secrets));
     let calendar = ports.wrap_calendar.as_ref().map_or_else(|| calendar.clone(), |wrap| wrap(calendar.clone()));
     let calendar: Arc<dyn Calendar> = Arc::new(WatchedCalendar { inner: calendar, observed: seen.calendar.clone() });
-    let MailEdges { sender, reader, check, from } = edges::mail(&config, &files, &folder.maildir(), &secrets);
+    let MailEdges { sender, reader, checks, from } = edges::mail(&config, &files, &folder.maildir(), &secrets, &clock)?;
     let sender = ports.mail_sender.clone().unwrap_or(sender);
     let reader = ports.mail_reader.clone().or(reader);
     let sender: Arc<dyn MailSender> = Arc::new(WatchedSender { inner: sender, observed: seen.mail.clone() });
@@ -194,7 +195,8 @@ pub(super) fn compose(options: AppOptions) -> Result<Stack, StartError> {
         fallback,
         calendar,
         sender,
-        mail_check: check,
+        reader,
+        mail_checks: checks,
         rules,
         registry,
         inbox,
@@ -262,6 +264,19 @@ impl Stack {
             targets: self.rules.targets.clone(),
             settings: self.rules.evidence.clone(),
         })
+    }
+
+    /// Sent copies and bounces, where mail can be read.
+    pub(super) fn aftercare(&self) -> Option<evidence::MailAftercare> {
+        let reader = self.reader.clone().filter(|_| !self.sender.saves_only())?;
+        let settings = self.rules.evidence.clone();
+        Some(evidence::MailAftercare::new(
+            self.store.clone(),
+            self.clock.clone(),
+            settings,
+            self.sender.account(),
+            reader,
+        ))
     }
 
     pub(super) fn outbox(&self) -> outbox::Worker {

@@ -11,6 +11,7 @@ use super::options::AppOptions;
 use super::running::Running;
 use super::settings;
 use crate::api::{Line, Request};
+use crate::audit;
 use crate::config::{CalendarBackend, Config, MailBackend, Places, Provider};
 use crate::domain::chat::{ChatMessage, ChatRequest};
 use crate::domain::ports::{NoSink, PollError, SecretError, Secrets};
@@ -193,6 +194,16 @@ async fn on_the_database(app: &App) -> Vec<Check> {
         Err(failure) => Check::bad("audit", failure.message, "see the log in the data folder"),
     });
     let now = app.stack().clock.now();
+    let window = app.stack().config.guard.window;
+    let broken = app.store().read(move |connection| audit::invariants::check(connection, now, window)).await;
+    checks.push(match broken {
+        Ok(broken) if broken.is_empty() => Check::ok("invariants", "hold"),
+        Ok(broken) => {
+            let texts: Vec<String> = broken.iter().map(|one| format!("{}: {}", one.invariant, one.what)).collect();
+            Check::bad("invariants", texts.join("; "), "keep this folder as it is and report it")
+        }
+        Err(error) => Check::bad("invariants", error.to_string(), "see the log in the data folder"),
+    });
     let waiting = app.store().read(move |connection| crate::evidence::attention(connection, now)).await;
     match waiting {
         Ok(items) if items.is_empty() => checks.push(Check::ok("attention", "nothing waits for you")),
@@ -278,20 +289,20 @@ async fn calendar(stack: &Stack) -> Check {
 }
 
 async fn mail(stack: &Stack) -> Check {
-    if stack.sender.saves_only() {
-        return Check::note(
-            "mail",
-            format!("saved as files in {}, not sent", stack.folder.maildir().display()),
-            "set mail.backend to send",
-        );
-    }
     let account = stack.sender.account();
     let mend = "check the [mail] section and its password";
-    match patient(stack.mail_check.check()).await {
-        Some(Ok(())) => Check::ok("mail", format!("{account} signs in")),
-        Some(Err(reason)) => Check::bad("mail", format!("{account}: {reason}"), mend),
-        None => Check::bad("mail", format!("{account}: {NO_ANSWER}"), mend),
+    for check in &stack.mail_checks {
+        match patient(check.check()).await {
+            Some(Ok(())) => {}
+            Some(Err(reason)) => return Check::bad("mail", format!("{account}: {reason}"), mend),
+            None => return Check::bad("mail", format!("{account}: {NO_ANSWER}"), mend),
+        }
     }
+    if stack.sender.saves_only() {
+        let folder = stack.folder.maildir().display().to_string();
+        return Check::note("mail", format!("saved as files in {folder}, not sent"), "set mail.backend to send");
+    }
+    Check::ok("mail", format!("{account} signs in"))
 }
 
 /// What a running instance says of itself: its edges are in use, so their last calls are the best check.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
 
+use super::lifecycle::StartError;
 use super::secrets::secret;
 use super::settings::Locale;
 use crate::calendar::caldav::{self, CalDavCalendar};
@@ -24,11 +25,13 @@ use crate::domain::ports::{
 use crate::domain::time::Wall;
 use crate::mail::compose::Composer;
 use crate::mail::credential::Credential;
+use crate::mail::imap::{ImapReader, ImapSettings};
 use crate::mail::maildir::Maildir;
 use crate::mail::net;
 use crate::mail::smtp::{SmtpSender, SmtpSettings};
 use crate::model::genai::{GenaiModel, ProviderSettings};
 use crate::model::practice::PracticeModel;
+use crate::runtime::oauth::{OAuthClient, OAuthSecrets, OAuthSettings};
 use crate::runtime::secrets::{Secret, SecretRef};
 use crate::store::Store;
 
@@ -231,7 +234,7 @@ pub(super) struct MailEdges {
     pub(super) sender: Arc<dyn MailSender>,
     pub(super) reader: Option<Arc<dyn MailReader>>,
     /// Signs in without sending, for the doctor.
-    pub(super) check: Arc<dyn MailCheck>,
+    pub(super) checks: Vec<Arc<dyn MailCheck>>,
     /// What mails are from.
     pub(super) from: String,
 }
@@ -251,13 +254,35 @@ impl MailCheck for SmtpSender {
 }
 
 #[async_trait]
+impl MailCheck for ImapReader {
+    async fn check(&self) -> Result<(), String> {
+        Self::check(self).await.map(|_| ()).map_err(|error| error.to_string())
+    }
+}
+
+#[async_trait]
 impl MailCheck for Maildir {
     async fn check(&self) -> Result<(), String> {
         Ok(())
     }
 }
 
-pub(super) fn mail(config: &Config, files: &Path, maildir: &Path, secrets: &Arc<dyn Secrets>) -> MailEdges {
+/// Everything an IMAP or SMTP sign-in by OAuth may do at Google; other providers name their own scope alike.
+const MAIL_SCOPE: &str = "https://mail.google.com/";
+
+pub(super) fn mail(
+    config: &Config,
+    files: &Path,
+    maildir: &Path,
+    secrets: &Arc<dyn Secrets>,
+    clock: &Arc<dyn Clock>,
+) -> Result<MailEdges, StartError> {
+    let imap = imap(config, secrets, clock)?.map(Arc::new);
+    let reader = imap.clone().map(|imap| imap as Arc<dyn MailReader>);
+    let with_reader = |sender: Arc<dyn MailCheck>| -> Vec<Arc<dyn MailCheck>> {
+        let imap = imap.clone().map(|imap| imap as Arc<dyn MailCheck>);
+        [sender].into_iter().chain(imap).collect()
+    };
     let from = if config.mail.from.is_empty() { NOBODY.to_owned() } else { config.mail.from.clone() };
     let composer = Composer::new(files, &config.mail.message_id_domain);
     let account = AccountId::new(address_of(&from));
@@ -272,15 +297,34 @@ pub(super) fn mail(config: &Config, files: &Path, maildir: &Path, secrets: &Arc<
                 final_reply_timeout: smtp.final_reply_timeout,
                 ..SmtpSettings::default()
             };
-            let credential = credential(&smtp.user, smtp.auth, &smtp.password, "mail.smtp.password", secrets);
+            let credential =
+                credential(config, &smtp.user, smtp.auth, (&smtp.password, "mail.smtp.password"), secrets, clock)?;
             let sender = Arc::new(SmtpSender::new(settings, credential, account, composer));
-            MailEdges { check: sender.clone(), sender, reader: None, from }
+            Ok(MailEdges { checks: with_reader(sender.clone()), sender, reader, from })
         }
         MailBackend::Maildir | MailBackend::Gmail => {
             let sender = Arc::new(Maildir::new(maildir, account, composer));
-            MailEdges { check: sender.clone(), sender, reader: None, from }
+            Ok(MailEdges { checks: with_reader(sender.clone()), sender, reader, from })
         }
     }
+}
+
+/// `None` while no server is configured.
+fn imap(config: &Config, secrets: &Arc<dyn Secrets>, clock: &Arc<dyn Clock>) -> Result<Option<ImapReader>, StartError> {
+    let imap = &config.mail.imap;
+    if imap.host.is_empty() {
+        return Ok(None);
+    }
+    let settings = ImapSettings {
+        host: imap.host.clone(),
+        port: imap.port,
+        tls: tls(imap.tls),
+        user: imap.user.clone(),
+        sent: imap.sent.clone(),
+        ..ImapSettings::default()
+    };
+    let credential = credential(config, &imap.user, imap.auth, (&imap.password, "mail.imap.password"), secrets, clock)?;
+    Ok(Some(ImapReader::new(settings, credential)))
 }
 
 /// The address in `Name <address>`.
@@ -296,11 +340,35 @@ fn tls(from: config::Tls) -> net::Tls {
     }
 }
 
-fn credential(user: &str, auth: MailAuth, reference: &SecretRef, name: &str, secrets: &Arc<dyn Secrets>) -> Credential {
+/// How to sign in as `user`; `password` is where that is, and the key it has.
+fn credential(
+    config: &Config,
+    user: &str,
+    auth: MailAuth,
+    (password, name): (&SecretRef, &str),
+    secrets: &Arc<dyn Secrets>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Credential, StartError> {
+    if user.is_empty() {
+        return Ok(Credential::None);
+    }
     match auth {
-        _ if user.is_empty() || *reference == SecretRef::None => Credential::None,
-        MailAuth::Password | MailAuth::Xoauth2 => {
-            Credential::Password { secrets: secrets.clone(), name: name.to_owned() }
+        MailAuth::Password if *password == SecretRef::None => Ok(Credential::None),
+        MailAuth::Password => Ok(Credential::Password { secrets: secrets.clone(), name: name.to_owned() }),
+        MailAuth::Xoauth2 => {
+            let from = &config.mail.oauth;
+            let settings = OAuthSettings {
+                auth_url: from.auth_url.clone(),
+                token_url: from.token_url.clone(),
+                client_id: from.client_id.clone(),
+                scopes: vec![MAIL_SCOPE.to_owned()],
+            };
+            let names = OAuthSecrets {
+                client_secret: "mail.oauth.client_secret".to_owned(),
+                refresh_token: "mail.oauth.refresh_token".to_owned(),
+            };
+            let client = OAuthClient::new(settings, secrets.clone(), names, clock.clone())?;
+            Ok(Credential::Token(Arc::new(client)))
         }
     }
 }

@@ -34,6 +34,8 @@ pub enum StartError {
     #[error(transparent)]
     Anchor(#[from] AnchorError),
     #[error(transparent)]
+    OAuth(#[from] crate::runtime::oauth::OAuthError),
+    #[error(transparent)]
     Evidence(#[from] EvidenceError),
     #[error(transparent)]
     Approval(#[from] ApprovalError),
@@ -102,6 +104,9 @@ impl App {
         let (stack, shutdown) = (&self.stack, &self.shutdown);
         shutdown.spawn("evidence", stack.evidence().run());
         shutdown.spawn("approvals", stack.approvals().run());
+        if let Some(aftercare) = stack.aftercare() {
+            shutdown.spawn("aftercare", aftercare.run());
+        }
         shutdown.spawn("outbox", stack.outbox().run());
         if !stack.without.typing {
             shutdown.spawn("typing", stack.typing().run());
