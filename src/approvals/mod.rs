@@ -31,3 +31,6 @@ pub use tap::{Sender, TapAnswer, decide_by_token};
 pub use targets::{is_known, is_owner, know};
 pub use words::{age, card_text, mark_text};
 pub use worker::{Deps, Worker};
+
+#[cfg(test)]
+mod tests;
