@@ -17,7 +17,7 @@ use crate::domain::ids::{ApprovalId, EffectId};
 use crate::domain::ports::Clock;
 use crate::domain::time::Now;
 use crate::evidence;
-use crate::runtime::backoff;
+use crate::runtime::{backoff, seeded};
 use crate::store::{Durability, Store};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, TS)]
@@ -79,9 +79,12 @@ pub fn decide(
         at: approval.decided_at,
     };
     match approval.state {
-        ApprovalState::Pending if approval.expires_elapsed <= now.elapsed => return Err(ApprovalError::Expired(id)),
+        ApprovalState::Pending if approval.expires_elapsed <= now.elapsed && !seeded::bug("expired_runs") => {
+            return Err(ApprovalError::Expired(id));
+        }
         ApprovalState::Pending => {}
         ApprovalState::Expired => return Err(ApprovalError::Expired(id)),
+        ApprovalState::Approved | ApprovalState::Denied if seeded::bug("decide_twice") => {}
         state @ (ApprovalState::Approved | ApprovalState::Denied) => return Err(already(state)),
     }
     let effect = evidence::load(tx, &approval.effect)?;
@@ -91,7 +94,8 @@ pub fn decide(
     };
     if decision == Decision::Approve {
         let literal = evidence::literal_hash(effect.account.as_str(), &effect.action)?;
-        if literal.as_str() != approval.literal || effect.literal.as_str() != approval.literal {
+        let as_shown = literal.as_str() == approval.literal && effect.literal.as_str() == approval.literal;
+        if !as_shown && !seeded::bug("literal_unchecked") {
             return Err(ApprovalError::Changed(id));
         }
     }

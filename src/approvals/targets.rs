@@ -7,10 +7,14 @@ use crate::domain::action::Action;
 use crate::domain::address::identity_of;
 use crate::domain::provenance::TargetKind;
 use crate::domain::time::Now;
+use crate::runtime::seeded;
 use crate::store::StoreError;
 
 /// True for a paired Telegram user, by user id. Nobody without an id.
 pub fn is_owner(connection: &Connection, settings: &Settings, sender_id: &str) -> Result<bool, StoreError> {
+    if seeded::bug("anyone_decides") {
+        return Ok(true);
+    }
     if sender_id.is_empty() {
         return Ok(false);
     }

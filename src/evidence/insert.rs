@@ -13,6 +13,7 @@ use crate::domain::action::Action;
 use crate::domain::effect::{EffectState, Intent};
 use crate::domain::ids::{AccountId, ConversationId, Digest, EffectId, ExactKey, Identity, LiteralHash, TurnId};
 use crate::domain::time::Now;
+use crate::runtime::seeded;
 
 /// A new effect as the guard admits it.
 #[derive(Clone, PartialEq, Debug)]
@@ -192,7 +193,7 @@ fn hold(settings: &Settings, row: &EffectRow) -> std::time::Duration {
 
 /// Stores what will leave. Once fixed it stays: every attempt sends the same bytes.
 pub(super) fn fix(tx: &Transaction<'_>, now: Now, targets: &Targets, row: &EffectRow) -> Result<(), EvidenceError> {
-    if row.message_id.is_some() {
+    if row.message_id.is_some() && !seeded::bug("new_bytes_per_attempt") {
         return Ok(());
     }
     let Some(frozen) = freeze_check(tx, now, targets, row)? else { return Ok(()) };

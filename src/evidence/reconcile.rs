@@ -17,6 +17,7 @@ use crate::domain::effect::{Dispatch, EffectState, Found};
 use crate::domain::ids::EffectId;
 use crate::domain::time::{Elapsed, Now};
 use crate::runtime::redact::redact;
+use crate::runtime::seeded;
 use crate::store::StoreError;
 
 /// An unreachable target is asked again after this time; the schedule does not move on meanwhile.
@@ -67,13 +68,13 @@ pub fn apply_found(
             let step = step(Event::FindAccepted).receipt(receipt.clone());
             take(tx, now, settings, &mut row, step)?;
         }
-        Found::No { authoritative: true, detail } => {
+        Found::No { authoritative, detail } if *authoritative || seeded::bug("absence_is_proof") => {
             let next =
                 if row.attempts >= settings.max_attempts { NextAttempt::GiveUp } else { NextAttempt::At(now.elapsed) };
             let step = step(Event::ProveAbsent).reason(format!("it did not happen: {}", redact(detail)));
             retry(tx, now, settings, &mut row, next, step)?;
         }
-        Found::No { authoritative: false, detail } => {
+        Found::No { detail, .. } => {
             look_again(tx, now, settings, &mut row, "not_found", detail)?;
         }
         Found::CannotTell => look_again(tx, now, settings, &mut row, "cannot_tell", "")?,

@@ -19,7 +19,7 @@ use crate::domain::effect::{DedupeClass, Dispatch, Found, Outcome, Performed};
 use crate::domain::ids::EffectId;
 use crate::domain::ports::{Clock, EffectTarget, IdSource};
 use crate::domain::time::{Elapsed, Now};
-use crate::runtime::{backoff, failpoint};
+use crate::runtime::{backoff, failpoint, seeded};
 use crate::store::{Durability, Store, StoreError, Table};
 
 /// How long a failing database is left alone, at first and at most.
@@ -131,6 +131,9 @@ impl Worker {
     async fn start(&mut self, now: Now, id: EffectId) -> Result<(), EvidenceError> {
         let (settings, targets) = (self.deps.settings.clone(), self.deps.targets.clone());
         let by = Claim { owner: self.owner.clone(), lease: settings.lease };
+        if seeded::bug("effect_before_claim") {
+            self.perform_unclaimed(now, &id).await?;
+        }
         let claimed = {
             let id = id.clone();
             self.deps
@@ -173,6 +176,24 @@ impl Worker {
                 Ok(())
             })
             .await
+    }
+
+    /// The bug that the claim exists against: acting first, writing it down afterwards.
+    async fn perform_unclaimed(&self, now: Now, id: &EffectId) -> Result<(), EvidenceError> {
+        let id = id.clone();
+        let (target, dispatch) = self
+            .deps
+            .store
+            .read(move |connection| {
+                let row = super::row::load(connection, &id)?;
+                let dispatch = super::row::dispatch(connection, now, &row)?;
+                Ok::<_, EvidenceError>((row.target, dispatch))
+            })
+            .await?;
+        if let Some(target) = self.deps.targets.get(&target) {
+            target.perform(&dispatch).await;
+        }
+        Ok(())
     }
 
     async fn target_of(&self, dispatch: &Dispatch) -> Result<String, EvidenceError> {

@@ -11,8 +11,11 @@ use super::transaction::{Admission, Step};
 use super::validate::validate;
 use crate::domain::action::Action;
 use crate::domain::effect::Verdict;
-use crate::runtime::backoff;
+use crate::runtime::{backoff, seeded};
 use crate::store::{Durability, StoreError, Table};
+
+/// How often a waiting call looks for what other programs committed.
+const OTHERS_CHECK: Duration = Duration::from_millis(250);
 
 /// A busy database is tried again before a caller hears of it.
 const BUSY_TRIES: u32 = 4;
@@ -53,7 +56,11 @@ pub(super) async fn run(
     first: impl Fn(&rusqlite::Transaction<'_>) -> Result<(), GuardError> + Send + Sync + Clone + 'static,
 ) -> Result<Verdict, GuardError> {
     validate(&request.action, &deps.settings)?;
-    let normalised = Arc::new(normalise(&request.action, &deps.settings.zone, request.account.as_str())?);
+    let mut normalised = normalise(&request.action, &deps.settings.zone, request.account.as_str())?;
+    if seeded::bug("chat_in_the_scope") {
+        normalised.identity.0.push_str(&format!("{:?}", request.conversation));
+    }
+    let normalised = Arc::new(normalised);
     let (request, person) = (Arc::new(request), Arc::new(person));
     let calendar = deps
         .calendar
@@ -102,7 +109,8 @@ pub(super) async fn run(
             Err(Unsettled::Step(Step::Wait)) => {
                 tokio::select! {
                     _ = watch.changed() => {}
-                    () = deps.clock.sleep(until.since(now.elapsed)) => {}
+                    // Another connection's commits are not announced here.
+                    () = deps.clock.sleep(until.since(now.elapsed).min(OTHERS_CHECK)) => {}
                 }
             }
             Err(Unsettled::Step(Step::Read(row))) => {

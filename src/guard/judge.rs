@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::standing::Standing;
 use crate::domain::effect::EffectState;
-use crate::domain::time::Elapsed;
+use crate::domain::time::Now;
 use crate::evidence::EffectRow;
+use crate::runtime::seeded;
 
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Judgement {
@@ -29,14 +30,17 @@ pub(super) enum Judgement {
     },
 }
 
-pub(super) fn judge(standing: Standing, now: Elapsed, window: Duration) -> Judgement {
+pub(super) fn judge(standing: Standing, now: Now, window: Duration) -> Judgement {
     match standing {
         Standing::Free => Judgement::Fresh,
+        Standing::Live(row) if seeded::bug("window_on_claims") && now.elapsed.since(row.created_elapsed) >= window => {
+            Judgement::Fresh
+        }
         Standing::Live(row) => match row.state {
             EffectState::AwaitingApproval => Judgement::Pending(row),
             EffectState::Dispatching => Judgement::InFlight { row, wait: true },
             EffectState::Ready | EffectState::Retryable => {
-                let wait = row.next_attempt.is_none_or(|due| due <= now);
+                let wait = row.next_attempt.is_none_or(|due| due <= now.elapsed);
                 Judgement::InFlight { row, wait }
             }
             EffectState::Unknown => Judgement::Unresolved(row),
@@ -49,7 +53,11 @@ pub(super) fn judge(standing: Standing, now: Elapsed, window: Duration) -> Judge
             | EffectState::Reverted => Judgement::Fresh,
         },
         Standing::Accepted(row) => {
-            let age = now.since(row.accepted_elapsed.unwrap_or(now));
+            let age = if seeded::bug("window_by_wall_clock") {
+                now.wall.since(row.accepted_at.unwrap_or(now.wall))
+            } else {
+                now.elapsed.since(row.accepted_elapsed.unwrap_or(now.elapsed))
+            };
             // Half-open: at exactly the window's length it is over.
             if age < window { Judgement::Duplicate { row, age } } else { Judgement::Older { row, age } }
         }

@@ -98,7 +98,7 @@ impl Admission<'_> {
             self.beside(&mut doubt.notes, &row)?;
         }
         let window = self.request.declaration.window.unwrap_or(self.settings.window);
-        match judge(standing, self.now.elapsed, window) {
+        match judge(standing, self.now, window) {
             Judgement::Pending(row) => {
                 let approval = approvals::pending_of(tx, &row.id)?;
                 let differences = self.differences(&row)?;

@@ -8,5 +8,6 @@ pub mod ids;
 pub mod oauth;
 pub mod redact;
 pub mod secrets;
+pub mod seeded;
 pub mod shutdown;
 pub mod tls;

@@ -2,11 +2,15 @@
 
 mod acts;
 mod calendar;
+mod concurrency;
 mod events;
 mod mails;
+mod model;
 mod normalisation;
 mod policy;
 mod replay;
+mod seeded;
+mod vectors;
 mod window;
 
 use std::sync::{Arc, Mutex};
