@@ -8,6 +8,7 @@ mod calendar;
 mod daemon;
 mod desktop_bus;
 mod faults;
+mod google_calendar;
 mod incident;
 mod servers;
 mod telegram;
