@@ -38,11 +38,7 @@ impl GoogleCalendar {
         if let Some(found) = exact {
             return Ok((*found).clone());
         }
-        let EventTime::Date { date } = wanted else { return Err(gone()) };
-        let on_day = |item: &&&GoogleEvent| match original(item) {
-            Some(EventTime::Timed { at, .. }) => at.starts_with(date.as_str()),
-            Some(EventTime::Date { .. }) | None => false,
-        };
+        let on_day = |item: &&&GoogleEvent| original(item).is_some_and(|start| when::names(wanted, &start));
         let mut on_day = dates.iter().filter(on_day);
         match (on_day.next(), on_day.next()) {
             (Some(only), None) => Ok((*only).clone()),

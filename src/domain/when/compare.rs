@@ -21,3 +21,11 @@ pub fn key(time: &EventTime) -> String {
 pub fn same(one: &EventTime, other: &EventTime) -> bool {
     key(one) == key(other)
 }
+
+/// Whether `wanted` names the date of a series that starts at `start`: the same time, or the day of it alone.
+pub fn names(wanted: &EventTime, start: &EventTime) -> bool {
+    match (wanted, start) {
+        (EventTime::Date { date }, EventTime::Timed { at, .. }) => at.get(..10) == Some(date),
+        (EventTime::Date { .. } | EventTime::Timed { .. }, _) => same(wanted, start),
+    }
+}

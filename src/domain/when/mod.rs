@@ -16,7 +16,7 @@ mod rule;
 mod tests;
 mod zone;
 
-pub use compare::{key, same};
+pub use compare::{key, names, same};
 pub use error::WhenError;
 pub use length::{add, default_end, settle_end};
 pub use note::Note;

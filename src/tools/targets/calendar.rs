@@ -215,7 +215,7 @@ impl CalendarTarget {
         Ok(dates
             .into_iter()
             .find(|date| {
-                date.id == id && !date.cancelled && date.occurrence.as_ref().is_some_and(|o| when::same(o, occurrence))
+                date.id == id && !date.cancelled && date.occurrence.as_ref().is_some_and(|o| when::names(occurrence, o))
             })
             // The tag that guards the change is the series' own.
             .map(|date| Event { etag: event.etag.clone(), ..date }))
