@@ -8,5 +8,6 @@
 pub mod caldav;
 pub mod google;
 pub mod ics;
+pub mod intake;
 pub mod local;
 pub mod recurrence;

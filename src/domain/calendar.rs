@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::action::EventChanges;
+
 /// A point in a calendar: a date without time, or a local time in a zone with its resolved instant.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, TS)]
 #[serde(tag = "form", rename_all = "snake_case")]
@@ -76,4 +78,26 @@ pub struct CalendarInfo {
     pub name: String,
     pub writable: bool,
     pub is_default: bool,
+}
+
+impl Event {
+    /// The changes that bring back what `changes` took away, to be made to the version that the change produced.
+    ///
+    /// Start and end go back together: a change of one may have moved the other.
+    pub fn before(&self, changes: &EventChanges) -> EventChanges {
+        let text = |changed: &Option<String>, was: Option<&String>| {
+            changed.as_ref().map(|_| was.cloned().unwrap_or_default())
+        };
+        let moved = changes.start.is_some() || changes.end.is_some();
+        EventChanges {
+            title: text(&changes.title, Some(&self.title)),
+            start: moved.then(|| self.start.clone()),
+            end: moved.then(|| self.end.clone()),
+            location: text(&changes.location, self.location.as_ref()),
+            description: text(&changes.description, self.description.as_ref()),
+            guests: changes.guests.as_ref().map(|_| self.guests.clone()),
+            recurrence: text(&changes.recurrence, self.recurrence.as_ref()),
+            reminders: changes.reminders.as_ref().map(|_| self.reminders.clone()),
+        }
+    }
 }

@@ -13,9 +13,10 @@ use super::requests::{EventQuery, Wanted};
 use super::resources::{Places, Put, Resource, own_href};
 use super::settings::Settings;
 use crate::calendar::ics::{
-    ChangeError, Component, Stamp, apply, draft_calendar, exclude_occurrence, override_occurrence, parse_calendar,
+    ChangeError, Component, Series, Stamp, apply, draft_calendar, exclude_occurrence, override_occurrence, parse_calendar,
     series_of,
 };
+use crate::calendar::intake::Intake;
 use crate::calendar::recurrence;
 use crate::domain::action::EventChanges;
 use crate::domain::calendar::{CalendarInfo, Event, EventDraft, EventTime};
@@ -168,8 +169,7 @@ impl CalDavCalendar {
     /// Stores new data under the event's own name. The error names the event that stands there.
     pub(super) async fn put_new(&self, calendar: &str, id: &str, data: &Component) -> Result<Event, CalendarError> {
         let server = self.server().await?;
-        let href = own_href(calendar, id)
-            .ok_or_else(|| CalendarError::Refused { reason: format!("{id} cannot be the name of an event") })?;
+        let href = own_href(calendar, id);
         if self.ids() != Ids::Honoured
             && let Some(standing) = server.locate_in(calendar, id, &self.places, &self.zone).await?
         {
@@ -337,6 +337,13 @@ impl Calendar for CalDavCalendar {
             }
         }
         Err(CalendarError::Unavailable { reason: "the event is being changed by others".into(), retry_after: None })
+    }
+}
+
+#[async_trait]
+impl Intake for CalDavCalendar {
+    async fn take(&self, calendar: &str, data: &Component, series: &Series) -> Result<(), CalendarError> {
+        self.put_new(calendar, &series.id, data).await.map(|_| ())
     }
 }
 

@@ -38,7 +38,7 @@ impl CalDavCalendar {
         };
         let (first, second) = (test("Unavez test"), test("Unavez test, twice"));
         self.create(&first).await?;
-        let href = super::resources::own_href(&calendar, id).unwrap_or_default();
+        let href = super::resources::own_href(&calendar, id);
         let again = draft_calendar(&second, None, &self.stamp()).print();
         let tried = server.put_new(&href, &again, id).await;
         let standing = self.get(&calendar, id).await?;

@@ -13,6 +13,7 @@ use super::requests::{EventQuery, Wanted};
 use crate::calendar::ics::{Component, Series, parse_calendar, read_series};
 use crate::domain::calendar::Event;
 use crate::domain::ports::CalendarError;
+use crate::runtime::hash::sha256_hex;
 
 const CALENDAR_DATA: &str = "text/calendar; charset=utf-8";
 
@@ -65,10 +66,13 @@ impl Places {
     }
 }
 
-/// Path that an event of ours has: its id is a path segment by construction.
-pub fn own_href(collection: &str, id: &str) -> Option<String> {
-    let plain = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte));
-    plain.then(|| format!("{}/{id}.ics", collection.trim_end_matches('/')))
+/// Path that an event has when we put it there: our ids are path segments by construction, others are hashed.
+pub fn own_href(collection: &str, id: &str) -> String {
+    let plain = !id.is_empty()
+        && id.len() <= 128
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte));
+    let name = if plain { id.to_owned() } else { sha256_hex(id) };
+    format!("{}/{name}.ics", collection.trim_end_matches('/'))
 }
 
 impl Server {
@@ -106,7 +110,10 @@ impl Server {
         home: &TimeZone,
     ) -> Result<Option<Resource>, CalendarError> {
         let mut candidates: Vec<String> = places.get(calendar, id).into_iter().collect();
-        candidates.extend(own_href(calendar, id).filter(|href| !candidates.contains(href)));
+        let own = own_href(calendar, id);
+        if !candidates.contains(&own) {
+            candidates.push(own);
+        }
         for href in candidates {
             if let Some(found) = self.read(&href, calendar, id, home).await? {
                 return Ok(Some(found));

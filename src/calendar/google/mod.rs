@@ -7,6 +7,7 @@
 mod calendar;
 mod errors;
 mod instances;
+mod intake;
 mod json;
 mod settings;
 mod sync;

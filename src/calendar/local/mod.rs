@@ -11,4 +11,4 @@ mod tests;
 mod transfer;
 
 pub use calendar::LocalCalendar;
-pub use transfer::Imported;
+pub use transfer::{Imported, Moved};

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use super::calendar::LocalCalendar;
 use super::rows;
 use crate::calendar::ics::{Component, parse_calendar, series_of, wrap};
-use crate::domain::ports::CalendarError;
+use crate::calendar::intake::Intake;
+use crate::domain::ports::{Calendar, CalendarError};
 use crate::store::Durability;
 
 /// What became of the events of a file.
@@ -60,6 +61,53 @@ impl LocalCalendar {
                 Ok(wrap(zones).print())
             })
             .await
+    }
+}
+
+/// What became of a move to an account.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Moved {
+    pub moved: usize,
+    /// They stood there from an earlier try.
+    pub already_there: usize,
+    /// Left here: id and why.
+    pub left: Vec<(String, String)>,
+}
+
+impl LocalCalendar {
+    /// Moves every event of `calendar` to `account`, under the same ids, one after the other: an event leaves here only
+    /// when it stands there. Stops at the first sign that the account cannot be reached; calling again goes on.
+    pub async fn move_to(
+        &self,
+        calendar: &str,
+        account: &dyn Intake,
+        target: &str,
+    ) -> Result<Moved, CalendarError> {
+        let named = calendar.to_owned();
+        let rows = self.store.read(move |connection| rows::all(connection, Some(&named))).await?;
+        let mut report = Moved::default();
+        for row in rows {
+            let series = row.series(&self.zone)?;
+            match account.take(target, &row.parsed()?, &series).await {
+                Ok(()) => report.moved += 1,
+                Err(CalendarError::Exists { current }) if !current.cancelled => report.already_there += 1,
+                Err(error @ (CalendarError::Refused { .. } | CalendarError::Exists { .. })) => {
+                    report.left.push((row.id, error.to_string()));
+                    continue;
+                }
+                Err(other) => return Err(other),
+            }
+            // Changed here meanwhile: that version stays.
+            let version = row.version.to_string();
+            match self.delete(calendar, &row.id, None, Some(&version)).await {
+                Ok(()) | Err(CalendarError::NotFound { .. }) => {}
+                Err(CalendarError::Changed { .. }) => {
+                    report.left.push((row.id, "it was changed here during the move".to_owned()));
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(report)
     }
 }
 

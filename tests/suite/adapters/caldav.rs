@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use unavez::calendar::caldav::{CalDavCalendar, Ids, Settings};
+use unavez::calendar::local::LocalCalendar;
 use unavez::domain::action::EventChanges;
 use unavez::domain::calendar::{EventDraft, EventTime};
 use unavez::domain::ports::{Calendar, CalendarError, CalendarWarning};
@@ -275,4 +276,58 @@ async fn changes_come_by_token_and_start_over_when_it_is_too_old() {
     server.forget_tokens();
     let restarted = account.sync(WORK, Some(&since.token)).await.unwrap();
     assert_eq!((restarted.restarted, restarted.changed.len()), (true, 1));
+}
+
+#[tokio::test]
+async fn the_local_calendar_moves_to_the_account_with_its_ids() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = unavez::store::Store::open(
+        &unavez::store::DataFolder::open(folder.path().join("data")).unwrap(),
+        unavez::store::StoreMode::Inline,
+    )
+    .unwrap();
+    let clock = Arc::new(SystemClock::starting(Elapsed(0), &BootReading::take()));
+    let local = LocalCalendar::new(store, clock, TimeZone::get("Europe/Berlin").unwrap());
+    local.import(FOREIGN, "local").await.unwrap();
+    local.create(&EventDraft { calendar: "local".into(), ..dentist() }).await.unwrap();
+    local.delete("local", "phone/1@example.test", Some(&time("2026-03-10")), None).await.unwrap();
+    let server = CalDavServer::start().await;
+    let account = account(&server);
+    // The line breaks in the middle: what stands there is not written again.
+    account.calendars().await.unwrap();
+    server.fault("PUT", Fault::CutAfter);
+    let broken = local.move_to("local", &account, WORK).await;
+    assert!(matches!(broken, Err(CalendarError::NoAnswer { .. })), "{broken:?}");
+    let moved = local.move_to("local", &account, WORK).await.unwrap();
+    assert_eq!((moved.moved, moved.already_there, moved.left.len()), (1, 1, 0));
+    assert_eq!(server.stored().len(), 2);
+    for id in ["phone/1@example.test", "k1dentist"] {
+        assert_eq!(account.get(WORK, id).await.unwrap().id, id);
+        assert!(matches!(local.get("local", id).await, Err(CalendarError::NotFound { .. })));
+    }
+    let march = account.list(WORK, wall("2026-03-01T00:00:00Z"), wall("2026-03-20T00:00:00Z")).await.unwrap();
+    let starts: Vec<&EventTime> = march.iter().map(|event| &event.start).collect();
+    assert_eq!(starts, [&time("2026-03-03T13:00"), &dentist().start, &time("2026-03-17T13:00")]);
+    assert!(server.stored().iter().any(|(_, data)| data.contains("X-PHONE-COLOUR:teal\r\n")));
+}
+
+#[tokio::test]
+async fn a_change_is_undone_if_nobody_changed_the_event_since() {
+    let server = CalDavServer::start().await;
+    let account = account(&server);
+    let before = account.create(&dentist()).await.unwrap();
+    let changes = EventChanges {
+        title: Some("Dentist, moved".into()),
+        start: Some(time("2026-03-10T15:00")),
+        location: Some("Main street".into()),
+        ..EventChanges::default()
+    };
+    let after = account.update(WORK, "k1dentist", None, &changes, Some(&before.etag)).await.unwrap();
+    let back = account.update(WORK, "k1dentist", None, &before.before(&changes), Some(&after.etag)).await.unwrap();
+    assert_eq!(
+        (back.title, back.start, back.end, back.location),
+        (before.title.clone(), before.start.clone(), before.end.clone(), None)
+    );
+    let twice = account.update(WORK, "k1dentist", None, &before.before(&changes), Some(&after.etag)).await;
+    assert!(matches!(twice, Err(CalendarError::Changed { .. })));
 }

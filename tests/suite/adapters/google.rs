@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use serde_json::json;
 use unavez::calendar::google::{GoogleCalendar, SendUpdates, Settings};
+use unavez::calendar::local::LocalCalendar;
 use unavez::domain::action::EventChanges;
 use unavez::domain::calendar::{EventDraft, EventTime};
 use unavez::domain::ports::{Calendar, CalendarError, Secrets};
@@ -294,4 +295,39 @@ async fn changes_come_by_token_and_start_over_when_it_is_too_old() {
     server.forget_tokens();
     let restarted = account.sync("primary", since.token.as_deref()).await.unwrap();
     assert_eq!((restarted.restarted, restarted.changed.len()), (true, 4));
+}
+
+#[tokio::test]
+async fn the_local_calendar_moves_to_google_with_its_ids() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = unavez::store::DataFolder::open(folder.path().join("data")).unwrap();
+    let store = unavez::store::Store::open(&data, unavez::store::StoreMode::Inline).unwrap();
+    let clock = Arc::new(SystemClock::starting(Elapsed(0), &BootReading::take()));
+    let local = LocalCalendar::new(store, clock, TimeZone::get("Europe/Berlin").unwrap());
+    let start = time("2026-03-24T13:00");
+    let series = EventDraft {
+        id: "k1team".into(),
+        calendar: "local".into(),
+        end: when::default_end(&start).unwrap(),
+        start,
+        recurrence: Some("FREQ=WEEKLY;BYDAY=TU".into()),
+        ..dentist()
+    };
+    local.create(&series).await.unwrap();
+    local.delete("local", "k1team", Some(&time("2026-04-07T13:00")), None).await.unwrap();
+    let later = EventChanges { start: Some(time("2026-03-31T16:00")), ..EventChanges::default() };
+    local.update("local", "k1team", Some(&time("2026-03-31T13:00")), &later, None).await.unwrap();
+    let server = GoogleServer::start().await;
+    let account = account(&server).await;
+    server.fault("patch", Fault::CutAfter);
+    assert!(local.move_to("local", &account, "primary").await.is_err());
+    let moved = local.move_to("local", &account, "primary").await.unwrap();
+    assert_eq!((moved.moved, moved.left.len()), (1, 0));
+    let (from, to) = (wall("2026-03-20T00:00:00Z"), wall("2026-04-16T00:00:00Z"));
+    let dates = account.list("primary", from, to).await.unwrap();
+    let starts: Vec<&EventTime> = dates.iter().map(|event| &event.start).collect();
+    let wanted = ["2026-03-24T13:00", "2026-03-31T16:00", "2026-04-14T13:00"].map(time);
+    assert_eq!(starts, wanted.iter().collect::<Vec<_>>());
+    assert!(dates.iter().all(|event| event.id == "k1team"));
+    assert!(local.list("local", from, to).await.unwrap().is_empty());
 }
