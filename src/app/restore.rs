@@ -47,9 +47,10 @@ pub async fn restore(options: AppOptions, backup: &Path) -> Result<Restored, Sta
     let restored = stack
         .store
         .write("restore", Durability::Full, move |tx| {
+            // First what stood in the queue: the next two tell people about what they find.
+            let uncertain = deliveries(tx)?;
             let unknown = evidence::after_restore(tx, now, &rules.evidence)?.len();
             let expired = approvals::after_restore(tx, now, &rules)?.len();
-            let uncertain = deliveries(tx)?;
             append(tx, now, unknown, expired, uncertain)?;
             Ok::<_, StartError>(Restored { unknown, expired, uncertain })
         })

@@ -21,7 +21,6 @@ fn fields(row: &Value) -> Vec<&str> {
 
 /// One mail that waits for approval, and an event that exists.
 async fn with_something_done(daemon: &Daemon) {
-    unavez::runtime::tls::install_provider();
     daemon.say("s", "agéndame psicología mañana a las 15:00.", None).await.unwrap();
     let answer = daemon.say("s", "envía un correo a ana@example.test diciendo que llego tarde.", None).await.unwrap();
     assert_eq!(answer["approvals"], json!(["1"]));

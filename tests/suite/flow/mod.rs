@@ -2,6 +2,7 @@
 
 mod commands;
 mod incident;
+mod keychain;
 mod mail;
 mod telegram_bursts;
 mod telegram_control;

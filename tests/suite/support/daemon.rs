@@ -158,6 +158,7 @@ impl Daemon {
 
     /// Says something through the local API and returns the answer.
     pub async fn say(&self, session: &str, message: &str, key: Option<&str>) -> Result<Value, String> {
+        unavez::runtime::tls::install_provider();
         let mut request = reqwest::Client::new()
             .post(format!("{}/api/sessions/{session}/invoke", self.address))
             .bearer_auth(TOKEN)
