@@ -7,7 +7,7 @@ use rusqlite::types::{ToSql, ToSqlOutput};
 use super::settings::Windows;
 use super::signal::{Signal, signal, window};
 use crate::domain::ids::InboundId;
-use crate::domain::message::{Parts, Transcript};
+use crate::domain::message::Parts;
 use crate::domain::time::{Elapsed, Wall};
 
 /// One waiting message.
@@ -24,8 +24,13 @@ pub struct Buffered {
 }
 
 impl Buffered {
-    fn waits_for_transcript(&self) -> bool {
-        self.parts.media.iter().any(|media| matches!(media.transcript, Some(Transcript::Pending)))
+    /// When the last of it was there: a voice note is as good as typed when its transcript arrives.
+    fn complete_at(&self) -> Elapsed {
+        self.parts.heard_at.map_or(self.received, |heard| self.received.max(Elapsed(heard)))
+    }
+
+    fn words(&self) -> String {
+        if self.text.trim().is_empty() { self.parts.heard() } else { self.text.clone() }
     }
 }
 
@@ -74,14 +79,16 @@ pub fn decide(messages: &[Buffered], windows: &Windows) -> Option<Decision> {
     let (signal, window) = if last.scheduled {
         (Signal::None, Duration::ZERO)
     } else {
-        let signal = signal(&last.text, &last.parts, windows.text_limit);
-        (signal, window(signal, &last.text, windows))
+        let words = last.words();
+        let signal = signal(&words, &last.parts, windows.text_limit);
+        (signal, window(signal, &words, windows))
     };
-    let quiet = last.received.plus(window);
+    let complete = taken.iter().map(Buffered::complete_at).max().unwrap_or(last.received);
+    let quiet = complete.plus(window);
     let cap = first.received.plus(windows.max_wait);
     let (due, reason) = if taken.len() == most {
         (last.received, FlushReason::MaxMessages)
-    } else if taken.iter().any(Buffered::waits_for_transcript) {
+    } else if taken.iter().any(|message| message.parts.waits_for_transcript()) {
         (cap, FlushReason::MaxWait)
     } else if quiet <= cap {
         (quiet, FlushReason::Quiet)

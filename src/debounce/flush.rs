@@ -82,9 +82,7 @@ pub(super) fn due(
     settings: &Settings,
 ) -> Result<Option<(Elapsed, bool)>, DebounceError> {
     let Some((channel, messages)) = buffered(connection, key)? else { return Ok(None) };
-    let pending = messages.iter().any(|message| {
-        message.parts.media.iter().any(|m| matches!(m.transcript, Some(crate::domain::message::Transcript::Pending)))
-    });
+    let pending = messages.iter().any(|message| message.parts.waits_for_transcript());
     Ok(decide(&messages, &settings.of(channel)).map(|decision| (decision.due, pending)))
 }
 

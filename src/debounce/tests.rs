@@ -126,6 +126,7 @@ fn structure_comes_first_and_waits_for_the_longer_window() {
         mime: None,
         bytes: None,
         attachment: None,
+        problem: None,
         transcript: None,
     };
     let photo = Parts { media: vec![media], ..Parts::default() };
@@ -199,6 +200,7 @@ fn the_deadline_is_the_window_or_the_cap() {
         mime: None,
         bytes: None,
         attachment: None,
+        problem: None,
         transcript: Some(Transcript::Pending),
     });
     assert_eq!(due(&[voice]), (10_000, FlushReason::MaxWait, 1));

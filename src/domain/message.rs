@@ -73,6 +73,9 @@ pub struct Parts {
     pub edited_from: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edited_at: Option<i64>,
+    /// When the transcript of a voice note arrived, on the elapsed clock: as if it had been typed then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heard_at: Option<i64>,
     /// `schedule:ID:SLOT` of a due slot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<String>,
@@ -96,6 +99,9 @@ pub struct Media {
     pub bytes: Option<i64>,
     /// Row of `attachments` once fetched.
     pub attachment: Option<String>,
+    /// Why it was not fetched, for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
     /// Of a voice note: pending until heard.
     pub transcript: Option<Transcript>,
 }
@@ -136,6 +142,21 @@ pub struct Command {
     /// Without the slash and without `@bot`, lower case.
     pub name: String,
     pub argument: String,
+}
+
+impl Parts {
+    /// What was heard in voice notes.
+    pub fn heard(&self) -> String {
+        let texts = self.media.iter().filter_map(|media| match &media.transcript {
+            Some(Transcript::Done { text }) => Some(text.trim()),
+            Some(Transcript::Pending | Transcript::Failed { .. }) | None => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    pub fn waits_for_transcript(&self) -> bool {
+        self.media.iter().any(|media| matches!(media.transcript, Some(Transcript::Pending)))
+    }
 }
 
 impl Command {

@@ -159,6 +159,13 @@ pub trait InboundSource: Send + Sync + 'static {
     async fn fetch(&self, file: &str) -> Result<Vec<u8>, PollError>;
 }
 
+/// Turns speech into text.
+#[async_trait]
+pub trait Transcriber: Send + Sync + 'static {
+    /// `Err`: why it could not be understood, in words for a person.
+    async fn transcribe(&self, audio: Vec<u8>, mime: &str) -> Result<String, String>;
+}
+
 // ---- model -------------------------------------------------------------------------------------
 
 /// Text as it streams; the turn decides whether to show it.

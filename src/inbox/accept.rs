@@ -13,7 +13,7 @@ use super::store::{self, Birth, InboundState};
 use crate::audit::{self, Actor, Entry};
 use crate::domain::conversation::{Address, ConversationKind};
 use crate::domain::ids::{ConversationId, InboundId};
-use crate::domain::message::{InputKind, NewInput};
+use crate::domain::message::{InputKind, NewInput, Transcript};
 use crate::domain::time::Now;
 use crate::outbox;
 
@@ -43,8 +43,12 @@ pub fn accept(
     now: Now,
     settings: &Settings,
     acts: &dyn Acts,
-    input: NewInput,
+    mut input: NewInput,
 ) -> Result<Accepted, InboxError> {
+    if settings.hear_voice {
+        let voices = input.parts.media.iter_mut().filter(|media| media.kind == "voice" && media.transcript.is_none());
+        voices.for_each(|media| media.transcript = Some(Transcript::Pending));
+    }
     if let Some((id, conversation)) = store::known(tx, &input.dedupe_key)? {
         return Ok(Accepted { id: Some(id), conversation, fresh: false, state: None, after: None });
     }

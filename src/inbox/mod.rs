@@ -13,11 +13,13 @@ mod edits;
 mod error;
 mod health;
 mod ingress;
+mod media;
 mod owners;
 mod pairing;
 mod settings;
 mod stages;
 mod store;
+mod summary;
 mod worker;
 
 pub use accept::{Accepted, After, accept};
@@ -26,11 +28,13 @@ pub use control::{Control, stop_word};
 pub use error::InboxError;
 pub use health::{Health, SourceState, SourceStatus};
 pub use ingress::Ingress;
+pub use media::{MediaDeps, MediaWorker};
 pub use owners::is_owner;
 pub use pairing::{PAIRING_TIME, PairingCode, begin_pairing, end_pairing};
 pub use settings::{Groups, Settings};
 pub use stages::Stages;
 pub use store::InboundState;
+pub use summary::{SummaryDeps, SummaryWorker};
 pub use worker::{Deps, Worker};
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ pub struct Settings {
     /// Of the program's own lines.
     pub language: Language,
     pub zone: jiff::tz::TimeZone,
+    /// Voice notes are listened to: their messages wait for the transcript.
+    pub hear_voice: bool,
     /// Longest time a poll may take by itself.
     pub poll_timeout: Duration,
     /// A poll that takes this much longer is dead.
@@ -40,6 +42,7 @@ impl Default for Settings {
             groups: Groups::Off,
             language: Language::default(),
             zone: jiff::tz::TimeZone::UTC,
+            hear_voice: false,
             poll_timeout: Duration::from_secs(30),
             poll_grace: Duration::from_secs(20),
         }

@@ -241,6 +241,7 @@ fn medium(kind: &str, file: &File, mime: Option<&str>) -> Media {
         mime: file.mime_type.clone().or_else(|| mime.map(str::to_owned)),
         bytes: file.file_size,
         attachment: None,
+        problem: None,
         transcript: None,
     }
 }
