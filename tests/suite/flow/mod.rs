@@ -6,3 +6,4 @@ mod keychain;
 mod mail;
 mod telegram_bursts;
 mod telegram_control;
+mod telegram_media;

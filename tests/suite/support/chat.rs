@@ -11,7 +11,7 @@ use unavez::approvals::{self, Rules};
 use unavez::channels::telegram::{Settings as TelegramSettings, Telegram};
 use unavez::domain::conversation::ChannelKind;
 use unavez::domain::ids::{ConversationId, OutboundId};
-use unavez::domain::ports::{Channel, Clock, IdSource};
+use unavez::domain::ports::{Channel, Clock, IdSource, Transcriber};
 use unavez::domain::time::Now;
 use unavez::evidence::{self, Targets};
 use unavez::inbox::{self, Acts, Health, Stages};
@@ -42,6 +42,8 @@ pub struct Options {
     /// Without it, bursts stay queued.
     pub turns_run: bool,
     pub outbox_runs: bool,
+    /// Hears every voice note as this, after so long.
+    pub hears: Option<(&'static str, Duration)>,
 }
 
 impl Default for Options {
@@ -59,6 +61,7 @@ impl Default for Options {
             model_takes: Duration::ZERO,
             turns_run: true,
             outbox_runs: true,
+            hears: None,
         }
     }
 }
@@ -81,6 +84,20 @@ impl Clock for FastClock {
 
     async fn sleep(&self, duration: Duration) {
         tokio::time::sleep(duration / SPEED).await;
+    }
+}
+
+struct Hears {
+    text: &'static str,
+    takes: Duration,
+    clock: Arc<dyn Clock>,
+}
+
+#[async_trait::async_trait]
+impl Transcriber for Hears {
+    async fn transcribe(&self, audio: Vec<u8>, _mime: &str) -> Result<String, String> {
+        self.clock.sleep(self.takes).await;
+        if audio.is_empty() { Err("silence".to_owned()) } else { Ok(self.text.to_owned()) }
     }
 }
 
@@ -126,6 +143,8 @@ impl Chat {
         };
         let acts: Arc<dyn Acts> = Arc::new(Stages::new(rules));
         let health = Health::default();
+        let mut options = options;
+        options.inbox.hear_voice = options.hears.is_some();
         let answer = Line::say("done").after(options.model_takes).again();
         let model = ScriptedModel::new(clock.clone(), [answer]);
         let shutdown = Shutdown::new();
@@ -170,6 +189,17 @@ impl Chat {
             };
             shutdown.spawn("outbox", outbox::Worker::new(outbox).run());
         }
+        let transcriber = options
+            .hears
+            .map(|(text, takes)| Arc::new(Hears { text, takes, clock: clock.clone() }) as Arc<dyn Transcriber>);
+        let media = inbox::MediaDeps {
+            store: store.clone(),
+            clock: clock.clone(),
+            source: telegram.clone(),
+            folder: data,
+            transcriber,
+        };
+        shutdown.spawn("media", inbox::MediaWorker::new(media).run());
         let typing = Typing::new(store.clone(), clock.clone(), channels, Duration::from_secs(600));
         shutdown.spawn("typing", typing.run());
         Self { store, health, model, telegram, clock, ids, shutdown }
