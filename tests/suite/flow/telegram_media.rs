@@ -80,9 +80,8 @@ async fn case_a05_a_later_message_never_overtakes_an_earlier_one() {
     let server = TelegramServer::start().await;
     let options = Options { model_takes: Duration::from_secs(20), ..Options::default() };
     let (chat, _folder) = Chat::start(&server, options).await;
-    chat.model.extend([]);
     server.text(OWNER, OWNER, "A: what is on Monday?");
-    pause(200).await;
+    chat.until("SELECT COUNT(*) FROM turns WHERE state = 'thinking'", 1).await;
     server.text(OWNER, OWNER, "B: and Tuesday?");
     chat.until(ANSWERED, 2).await;
     assert_eq!(chat.asked(), ["A: what is on Monday?", "B: and Tuesday?"]);
