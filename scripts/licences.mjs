@@ -11,7 +11,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 /** What may be linked or bundled. MPL-2.0 is file-level and comes with the window toolkit and the Telegram crate. */
 const allowed = new Set([
   "MIT", "MIT-0", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Zlib", "0BSD",
-  "Unicode-3.0", "CDLA-Permissive-2.0", "MPL-2.0", "Unlicense", "CC0-1.0", "BSL-1.0", "BlueOak-1.0.0", "CC-BY-4.0", "Python-2.0",
+  "Unicode-3.0", "OFL-1.1", "CDLA-Permissive-2.0", "MPL-2.0", "Unlicense", "CC0-1.0", "BSL-1.0", "BlueOak-1.0.0", "CC-BY-4.0", "Python-2.0",
 ]);
 
 /** One TLS provider, no C crypto library, and nothing that phones home. */

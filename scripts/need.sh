@@ -6,7 +6,7 @@ set -euo pipefail
 packages() {
   case "$1" in
     build) echo build-essential pkg-config curl ca-certificates git ;;
-    window) echo libwebkit2gtk-4.1-dev libgtk-3-dev libayatana-appindicator3-dev librsvg2-dev libxdo-dev libssl-dev file ;;
+    window) echo libwebkit2gtk-4.1-dev libgtk-3-dev libayatana-appindicator3-dev librsvg2-dev file ;;
     desktop) echo xvfb webkit2gtk-driver dbus dbus-x11 imagemagick xdotool dunst fonts-dejavu-core fonts-noto-color-emoji ;;
     peers) echo exim4-daemon-light dovecot-imapd dovecot-lmtpd python3-venv xvfb dbus dbus-x11 dunst gnome-keyring libsecret-tools xdotool openssl ;;
     bench) echo python3-venv strace ;;

@@ -131,7 +131,7 @@ fn every_module_says_what_it_is_for_and_mod_files_hold_no_logic() {
         if !documented && !is_test_file(&name) {
             offences.push(format!("{name}: has no `//!` head"));
         }
-        if name.ends_with("/mod.rs") || name == "src/lib.rs" {
+        if (name.ends_with("/mod.rs") || name == "src/lib.rs") && !is_test_file(&name) {
             let logic = parsed.items.iter().any(|item| {
                 !matches!(item, syn::Item::Mod(module) if module.content.is_none() || is_test_only(&module.attrs))
                     && !matches!(item, syn::Item::Use(_))
@@ -169,6 +169,9 @@ fn tracked_files_name_no_machine_and_no_private_registry() {
     for file in tracked() {
         let name = relative(&file);
         let Ok(content) = std::fs::read_to_string(&file) else { continue };
+        if name.starts_with("data/") {
+            continue; // chat of strangers: they may talk about whatever paths they like
+        }
         let lock = name.ends_with(".lock") || name.ends_with("package-lock.json");
         for (number, line) in content.lines().enumerate() {
             let machine = !lock && ["/home/", "/root/", "/Users/"].iter().any(|start| names_path(line, start));
@@ -235,6 +238,8 @@ fn code_files() -> Vec<PathBuf> {
         .iter()
         .flat_map(|folder| sources(folder))
         .chain(files_under("ui/src", &["ts", "svelte", "css"]))
+        // The catalogues are data: one line per sentence.
+        .filter(|file| !relative(file).starts_with("ui/src/i18n/"))
         .collect()
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Every transaction of the store has two (`LABEL.before_commit`, `LABEL.after_commit`); edges name their own
 //! around each foreign call. `UNAVEZ_FAILPOINT=NAME[:N][=kill|error]` arms one by environment: at its N-th pass (from 1)
-//! the process is killed as by SIGKILL, or the step fails.
+//! the process is killed as by SIGKILL, or the step fails. `UNAVEZ_FAILPOINT_LOG=FILE` gets a line per pass.
 
 /// What an armed failpoint does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,6 +76,7 @@ mod armed {
     }
 
     pub fn hit(name: &str) -> Result<(), Failed> {
+        log(name);
         let mut points = points().lock().unwrap_or_else(PoisonError::into_inner);
         let count = points.passed.entry(name.to_owned()).or_insert(0);
         *count += 1;
@@ -87,6 +88,20 @@ mod armed {
             }
             Some((nth, Action::Kill)) if *nth == count => kill(),
             _ => Ok(()),
+        }
+    }
+
+    /// Appends the name to the file that counts the gaps, if one is wanted.
+    fn log(name: &str) {
+        static FILE: OnceLock<Option<Mutex<std::fs::File>>> = OnceLock::new();
+        let file = FILE.get_or_init(|| {
+            let path = std::env::var_os("UNAVEZ_FAILPOINT_LOG")?;
+            std::fs::OpenOptions::new().create(true).append(true).open(path).ok().map(Mutex::new)
+        });
+        if let Some(file) = file {
+            use std::io::Write;
+            // silent-ok: a test reads this file and misses what could not be written.
+            let _ = writeln!(file.lock().unwrap_or_else(PoisonError::into_inner), "{name}");
         }
     }
 

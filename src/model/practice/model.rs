@@ -227,6 +227,9 @@ impl<'a> Talk<'a> {
     fn told(&self, deed: Deed, what: &str, content: &str) -> Next {
         let read = results::outcome(content);
         let mut text = answers::outcome(deed, what, &read.outcome, self.language);
+        if let (results::Outcome::NeedsApproval, Some(number)) = (&read.outcome, &read.approval) {
+            text = format!("{} ({number}).", text.trim_end_matches('.'));
+        }
         for note in read.notes {
             text.push(' ');
             text.push_str(&note);

@@ -28,6 +28,8 @@ pub(super) struct Outcomes {
     pub outcome: Outcome,
     /// How a time was understood, and the like.
     pub notes: Vec<String>,
+    /// Number of the approval that it waits for, as shown to people.
+    pub approval: Option<String>,
 }
 
 pub(super) fn outcome(content: &str) -> Outcomes {
@@ -35,7 +37,8 @@ pub(super) fn outcome(content: &str) -> Outcomes {
     let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
     let flag = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or(false);
     let status = text("status").unwrap_or_default();
-    let mut notes: Vec<String> = text("note").into_iter().collect();
+    // `note` tells a model what to do; `notes` are facts for the person.
+    let mut notes: Vec<String> = Vec::new();
     for note in value.get("notes").and_then(Value::as_array).into_iter().flatten() {
         notes.extend(note.as_str().map(str::to_owned));
     }
@@ -50,16 +53,20 @@ pub(super) fn outcome(content: &str) -> Outcomes {
     let outcome = match status.as_str() {
         _ if already && !differences.is_empty() => Outcome::Differs(differences),
         _ if already => Outcome::Already,
-        "error" | "rejected" | "denied" | "not_done" | "failed" | "cancelled" | "expired" => {
+        "error" | "not_allowed" | "rejected" | "denied" | "not_done" | "failed" | "cancelled" | "expired" => {
             Outcome::Refused(text("message").or_else(|| text("reason")).or_else(|| text("error")).unwrap_or(status))
         }
         "awaiting_approval" | "pending" | "needs_approval" | "queued_for_approval" => Outcome::NeedsApproval,
         "queued" | "ready" | "in_flight" | "in_progress" | "dispatching" | "retryable" | "sending" => Outcome::Queued,
         "unresolved" | "unknown" => Outcome::Unresolved,
-        _ if flag("saved_as_file") || status == "saved" || status == "saved_as_file" => Outcome::SavedAsFile,
+        _ if saved_only(&value) => Outcome::SavedAsFile,
         _ => Outcome::Done,
     };
-    Outcomes { outcome, notes }
+    Outcomes { outcome, notes, approval: text("approval") }
+}
+
+fn saved_only(value: &Value) -> bool {
+    value.pointer("/receipt/detail/saved_only").and_then(Value::as_bool) == Some(true)
 }
 
 /// An event of a list.

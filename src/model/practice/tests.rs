@@ -123,8 +123,8 @@ fn a_duplicate_is_told_as_done_and_not_as_an_error() {
     let said = "agéndame psicología mañana a las 15:00";
     assert_eq!(
         talk(&[
-            (said, &[r#"{"status":"accepted","event_id":"e1"}"#]),
-            (said, &[r#"{"already_done":true,"event_id":"e1"}"#])
+            (said, &[r#"{"status":"done","event_id":"e1"}"#]),
+            (said, &[r#"{"status":"already_done","already_done":true,"note":"Tell the user it is already done."}"#])
         ]),
         [
             "create_event title=Psicología start_datetime=2026-03-11T15:00:00",
@@ -136,7 +136,7 @@ fn a_duplicate_is_told_as_done_and_not_as_an_error() {
 #[test]
 fn an_answer_completes_the_request_its_question_was_about() {
     assert_eq!(
-        talk(&[("agenda comida con Bo", &[]), ("el jueves", &[]), ("a las 14:00", &[r#"{"status":"accepted"}"#])]),
+        talk(&[("agenda comida con Bo", &[]), ("el jueves", &[]), ("a las 14:00", &[r#"{"status":"done"}"#])]),
         [
             "create_event title=Comida con Bo start_datetime=2026-03-12T14:00:00",
             "SAY Listo, agendé «Comida con Bo», jueves 12 de marzo a las 14:00."
@@ -155,7 +155,7 @@ fn an_answer_completes_the_request_its_question_was_about() {
 fn a_past_time_is_asked_about_and_yes_or_no_decides() {
     let said = "agenda dentista hoy a las 08:00";
     assert_eq!(
-        talk(&[(said, &[]), ("sí", &[r#"{"status":"accepted"}"#])])[0],
+        talk(&[(said, &[]), ("sí", &[r#"{"status":"done"}"#])])[0],
         "create_event title=Dentista start_datetime=2026-03-10T08:00:00"
     );
     assert_eq!(talk(&[(said, &[]), ("no", &[])]), ["SAY De acuerdo, lo dejo como está."]);
@@ -168,7 +168,10 @@ const TWO: &str = r#"{"events":[
 #[test]
 fn an_event_is_cancelled_by_name_and_a_choice_is_asked_for() {
     assert_eq!(
-        talk(&[("cancela la reunión con Bo", &[TWO, r#"{"status":"queued_for_approval"}"#])])[1..],
+        talk(&[(
+            "cancela la reunión con Bo",
+            &[TWO, r##"{"status":"queued_for_approval","approval":"#3","note":"Tell the user."}"##]
+        )])[1..],
         [
             "delete_event event_id=a",
             "SAY «Reunión con Bo», miércoles 11 de marzo a las 10:00–11:00: espera tu aprobación."
@@ -176,7 +179,7 @@ fn an_event_is_cancelled_by_name_and_a_choice_is_asked_for() {
     );
     for choice in ["la segunda", "2", "la del jueves", "la de Ana"] {
         assert_eq!(
-            talk(&[("cancela la reunión", &[TWO]), (choice, &[TWO, r#"{"status":"accepted"}"#])])[1],
+            talk(&[("cancela la reunión", &[TWO]), (choice, &[TWO, r#"{"status":"done"}"#])])[1],
             "delete_event event_id=b",
             "{choice}"
         );
@@ -185,7 +188,7 @@ fn an_event_is_cancelled_by_name_and_a_choice_is_asked_for() {
 
 #[test]
 fn a_moved_event_keeps_its_length_and_what_was_not_said() {
-    let steps = |said| talk(&[(said, &[TWO, r#"{"status":"accepted"}"#])])[1].clone();
+    let steps = |said| talk(&[(said, &[TWO, r#"{"status":"done"}"#])])[1].clone();
     assert_eq!(
         steps("mueve la reunión con Ana al viernes"),
         "update_event event_id=b start_datetime=2026-03-13T10:00:00 end_datetime=2026-03-13T10:30:00"
@@ -206,7 +209,7 @@ fn what_others_wrote_is_no_request() {
     assert!(talk(&[(forwarded, &[])])[0].starts_with("SAY No entendí"));
     let late = "(sent at 2026-03-09T22:00:00+01:00, 12 h ago; relative times in it count from then)\nagenda dentista mañana a las 11";
     assert_eq!(
-        talk(&[(late, &[r#"{"status":"accepted"}"#])])[0],
+        talk(&[(late, &[r#"{"status":"done"}"#])])[0],
         "create_event title=Dentista start_datetime=2026-03-10T11:00:00"
     );
 }
