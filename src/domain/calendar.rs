@@ -85,9 +85,8 @@ impl Event {
     ///
     /// Start and end go back together: a change of one may have moved the other.
     pub fn before(&self, changes: &EventChanges) -> EventChanges {
-        let text = |changed: &Option<String>, was: Option<&String>| {
-            changed.as_ref().map(|_| was.cloned().unwrap_or_default())
-        };
+        let text =
+            |changed: &Option<String>, was: Option<&String>| changed.as_ref().map(|_| was.cloned().unwrap_or_default());
         let moved = changes.start.is_some() || changes.end.is_some();
         EventChanges {
             title: text(&changes.title, Some(&self.title)),

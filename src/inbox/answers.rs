@@ -8,6 +8,7 @@ use super::settings::Settings;
 use crate::debounce::Discarded;
 use crate::domain::ids::ConversationId;
 use crate::domain::time::{Now, Wall};
+use crate::evidence;
 
 pub(super) fn help(settings: &Settings) -> String {
     settings
@@ -101,30 +102,13 @@ pub(super) fn approvals(connection: &Connection, settings: &Settings) -> Result<
 
 /// What was done, from the ledger.
 pub(super) fn did(connection: &Connection, settings: &Settings, text: &str) -> Result<String, InboxError> {
-    struct Done {
-        summary: String,
-        state: String,
-        at: Wall,
-        provider_id: Option<String>,
-    }
-    let wanted = text.trim().to_lowercase();
-    let found: Vec<Done> = connection
-        .prepare_cached(
-            "SELECT summary, state, COALESCE(accepted_at, updated_at), provider_id FROM effects
-             ORDER BY created_at DESC, id DESC LIMIT 200",
-        )?
-        .query_map([], |row| {
-            Ok(Done { summary: row.get(0)?, state: row.get(1)?, at: row.get(2)?, provider_id: row.get(3)? })
-        })?
-        .collect::<Result<_, _>>()?;
+    let found = evidence::ledger(connection, text, None, MOST_LINES)?;
     let lines: Vec<String> = found
         .iter()
-        .filter(|done| done.summary.to_lowercase().contains(&wanted))
-        .take(MOST_LINES)
         .map(|done| {
             let receipt = done.provider_id.as_deref().map(|id| format!(" · `{id}`")).unwrap_or_default();
-            let at =
-                done.at.timestamp().to_zoned_datetime(settings.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string();
+            let at = done.done_at.unwrap_or(done.updated_at).timestamp().to_zoned_datetime(settings.zone.clone());
+            let at = at.strftime("%Y-%m-%d %H:%M");
             format!("• {at} {}: {}{receipt}", done.summary, state_words(settings, &done.state))
         })
         .collect();

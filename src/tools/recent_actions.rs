@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rusqlite::{Connection, params};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,9 +15,10 @@ use super::{schema, when};
 use crate::domain::chat::ToolSpec;
 use crate::domain::time::Wall;
 use crate::domain::tool::ToolDeclaration;
-use crate::store::{Store, StoreError};
+use crate::evidence::{LedgerEntry, ledger};
+use crate::store::Store;
 
-const MOST: i64 = 50;
+const MOST: usize = 50;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -60,58 +60,38 @@ impl Tool for RecentActionsTool {
             },
             None => Wall(self.clock.now().wall.0 - 30 * 86_400_000),
         };
-        let zone = context.zone.clone();
-        let actions = self.store.read(move |connection| recent(connection, arguments.text.as_deref(), since, &zone));
-        Ok(ToolResult::new(json!({ "status": "ok", "actions": actions.await? })))
+        let text = arguments.text.unwrap_or_default();
+        let found = self.store.read(move |connection| ledger(connection, &text, Some(since), MOST)).await?;
+        let actions: Vec<Value> = found.into_iter().map(|entry| told(entry, &context.zone)).collect();
+        Ok(ToolResult::new(json!({ "status": "ok", "actions": actions })))
     }
 }
 
-/// Newest first.
-fn recent(
-    connection: &Connection,
-    text: Option<&str>,
-    since: Wall,
-    zone: &jiff::tz::TimeZone,
-) -> Result<Vec<Value>, StoreError> {
-    let words: Vec<String> = text.unwrap_or("").to_lowercase().split_whitespace().map(str::to_owned).collect();
-    let mut statement = connection.prepare_cached(
-        "SELECT id, created_at, tool, account, state, partial, summary, action, provider_id, message_id, last_error,
-                accepted_at FROM effects WHERE created_at >= ?1 ORDER BY created_at DESC, id DESC",
-    )?;
-    let mut rows = statement.query(params![since])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let action: String = row.get(7)?;
-        let haystack = action.to_lowercase();
-        if !words.iter().all(|word| haystack.contains(word)) {
-            continue;
-        }
-        let mut entry = json!({
-            "action_id": row.get::<_, String>(0)?,
-            "asked_at": row.get::<_, Wall>(1)?.rfc3339(zone),
-            "tool": row.get::<_, String>(2)?,
-            "account": row.get::<_, String>(3)?,
-            "state": row.get::<_, String>(4)?,
-            "summary": row.get::<_, String>(6)?,
-        });
-        let mut add = |name: &str, value: Option<String>| {
-            if let Some(value) = value {
-                entry[name] = json!(value);
-            }
-        };
-        add("done_at", row.get::<_, Option<Wall>>(11)?.map(|at| at.rfc3339(zone)));
-        add("receipt", row.get(8)?);
-        add("message_id", row.get(9)?);
-        add("error", row.get(10)?);
-        if row.get::<_, bool>(5)? {
-            entry["partial"] = json!(true);
-        }
-        found.push(entry);
-        if found.len() as i64 >= MOST {
-            break;
+/// As the model reads it.
+fn told(entry: LedgerEntry, zone: &jiff::tz::TimeZone) -> Value {
+    let mut value = json!({
+        "action_id": entry.effect,
+        "asked_at": entry.asked_at.rfc3339(zone),
+        "tool": entry.tool,
+        "account": entry.account,
+        "state": entry.state,
+        "summary": entry.summary,
+    });
+    let done_at = entry.done_at.map(|at| at.rfc3339(zone));
+    for (name, text) in [
+        ("done_at", done_at),
+        ("receipt", entry.provider_id),
+        ("message_id", entry.message_id),
+        ("error", entry.last_error),
+    ] {
+        if let Some(text) = text {
+            value[name] = json!(text);
         }
     }
-    Ok(found)
+    if entry.partial {
+        value["partial"] = json!(true);
+    }
+    value
 }
 
 /// The tool, ready for the registry.

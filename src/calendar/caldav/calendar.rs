@@ -13,8 +13,8 @@ use super::requests::{EventQuery, Wanted};
 use super::resources::{Places, Put, Resource, own_href};
 use super::settings::Settings;
 use crate::calendar::ics::{
-    ChangeError, Component, Series, Stamp, apply, draft_calendar, exclude_occurrence, override_occurrence, parse_calendar,
-    series_of,
+    ChangeError, Component, Series, Stamp, apply, draft_calendar, exclude_occurrence, override_occurrence,
+    parse_calendar, series_of,
 };
 use crate::calendar::intake::Intake;
 use crate::calendar::recurrence;

@@ -43,8 +43,8 @@ impl Intake for GoogleCalendar {
 
 /// Ours are valid at Google (a-v and 0-9, 5 to 1024 characters); others are hashed.
 fn google_id(id: &str) -> String {
-    let fits = (5..=1024).contains(&id.len())
-        && id.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'v').contains(&byte));
+    let fits =
+        (5..=1024).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'v').contains(&byte));
     if fits { id.to_owned() } else { sha256_hex(id) }
 }
 

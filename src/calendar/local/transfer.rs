@@ -77,12 +77,7 @@ pub struct Moved {
 impl LocalCalendar {
     /// Moves every event of `calendar` to `account`, under the same ids, one after the other: an event leaves here only
     /// when it stands there. Stops at the first sign that the account cannot be reached; calling again goes on.
-    pub async fn move_to(
-        &self,
-        calendar: &str,
-        account: &dyn Intake,
-        target: &str,
-    ) -> Result<Moved, CalendarError> {
+    pub async fn move_to(&self, calendar: &str, account: &dyn Intake, target: &str) -> Result<Moved, CalendarError> {
         let named = calendar.to_owned();
         let rows = self.store.read(move |connection| rows::all(connection, Some(&named))).await?;
         let mut report = Moved::default();

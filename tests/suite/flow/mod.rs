@@ -1,5 +1,6 @@
 //! From the inbound message to its effects and answers, over the composed program.
 
+mod api;
 mod commands;
 mod incident;
 mod keychain;
