@@ -87,8 +87,10 @@ pub(super) fn compose(options: AppOptions) -> Result<Stack, StartError> {
         .fallback
         .as_ref()
         .map(|from| edges::model(from, secret("model.fallback.api_key", &from.api_key, &secrets), &files));
-    let calendar =
-        ports.calendar.clone().unwrap_or_else(|| edges::calendar(&config, &locale, &store, &clock, &secrets));
+    let calendar = match &ports.calendar {
+        Some(calendar) => calendar.clone(),
+        None => edges::calendar(&config, &locale, &store, &clock, &secrets)?,
+    };
     let calendar = ports.wrap_calendar.as_ref().map_or_else(|| calendar.clone(), |wrap| wrap(calendar.clone()));
     let calendar: Arc<dyn Calendar> = Arc::new(WatchedCalendar { inner: calendar, observed: seen.calendar.clone() });
     let MailEdges { sender, reader, checks, from } = edges::mail(&config, &files, &folder.maildir(), &secrets, &clock)?;

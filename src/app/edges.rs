@@ -12,6 +12,7 @@ use super::lifecycle::StartError;
 use super::secrets::secret;
 use super::settings::Locale;
 use crate::calendar::caldav::{self, CalDavCalendar};
+use crate::calendar::google::{self, GoogleCalendar};
 use crate::calendar::local::LocalCalendar;
 use crate::config::{self, CalendarBackend, Config, MailAuth, MailBackend, Provider};
 use crate::domain::action::EventChanges;
@@ -113,8 +114,8 @@ pub(super) fn calendar(
     store: &Store,
     clock: &Arc<dyn Clock>,
     secrets: &Arc<dyn Secrets>,
-) -> Arc<dyn Calendar> {
-    match config.calendar.backend {
+) -> Result<Arc<dyn Calendar>, StartError> {
+    Ok(match config.calendar.backend {
         CalendarBackend::Local => Arc::new(LocalCalendar::new(store.clone(), clock.clone(), locale.zone.clone())),
         CalendarBackend::Caldav => {
             let from = &config.calendar.caldav;
@@ -133,8 +134,27 @@ pub(super) fn calendar(
             });
             Arc::new(KeyedCalendar::new(password, from.user.is_empty(), build))
         }
-        CalendarBackend::Google => Arc::new(LocalCalendar::new(store.clone(), clock.clone(), locale.zone.clone())),
-    }
+        CalendarBackend::Google => {
+            let from = &config.calendar.google;
+            let oauth = OAuthSettings {
+                auth_url: from.auth_url.clone(),
+                token_url: from.token_url.clone(),
+                client_id: from.client_id.clone(),
+                scopes: google::SCOPES.map(str::to_owned).to_vec(),
+            };
+            let names = OAuthSecrets {
+                client_secret: "calendar.google.client_secret".to_owned(),
+                refresh_token: "calendar.google.refresh_token".to_owned(),
+            };
+            let oauth = Arc::new(OAuthClient::new(oauth, secrets.clone(), names, clock.clone())?);
+            let settings = google::Settings {
+                api_url: from.api_url.clone(),
+                calendar: from.calendar.clone(),
+                ..google::Settings::default()
+            };
+            Arc::new(GoogleCalendar::new(settings, oauth, locale.zone.clone())?)
+        }
+    })
 }
 
 type Build = Box<dyn Fn(Option<SecretString>) -> Arc<dyn Calendar> + Send + Sync>;

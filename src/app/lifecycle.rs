@@ -35,6 +35,8 @@ pub enum StartError {
     Anchor(#[from] AnchorError),
     #[error(transparent)]
     OAuth(#[from] crate::runtime::oauth::OAuthError),
+    #[error("the calendar cannot be set up: {0}")]
+    Calendar(#[from] crate::domain::ports::CalendarError),
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
     #[error(transparent)]
