@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use unavez::calendar::caldav::{CalDavCalendar, Ids, Settings};
 use unavez::domain::action::EventChanges;
@@ -16,6 +17,9 @@ use unavez::domain::ports::{Calendar, CalendarError};
 use unavez::domain::time::{Elapsed, Wall};
 use unavez::domain::when;
 use unavez::runtime::clock::{BootReading, SystemClock};
+
+use super::daemon::{Daemon, Place, eventually};
+use super::servers::Aimock;
 
 /// A server with two empty calendars of the user `ann`; stopped when dropped.
 struct Peer {
@@ -417,5 +421,74 @@ async fn many_events_are_synced_and_the_time_is_told() {
         );
         let again = account.sync(&work, Some(&all.token)).await.unwrap();
         assert_eq!((again.changed.len(), again.gone.len()), (0, 0), "{}", peer.name);
+    }
+}
+
+/// The story this program comes from, with a server that is not ours behind it and the first answer lost on the way:
+/// two messages, four calls, two events.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_incident_leaves_two_events_on_the_server() {
+    let create = |title: &str, start: &str, end: Option<&str>| {
+        let mut arguments = json!({ "title": title, "start_datetime": start });
+        if let Some(end) = end {
+            arguments["end_datetime"] = json!(end);
+        }
+        json!({ "name": "create_event", "arguments": arguments })
+    };
+    let without_end =
+        json!([create("Physio", "2031-03-03T15:00:00", None), create("Dentist", "2031-03-04T10:00:00", None)]);
+    let with_end = json!([
+        create("Physio", "2031-03-03T15:00:00", Some("2031-03-03T15:45:00")),
+        create("Dentist", "2031-03-04T10:00:00", Some("2031-03-04T10:45:00"))
+    ]);
+    let fixtures = json!({ "fixtures": [
+        { "match": { "userMessage": "physio", "sequenceIndex": 0 }, "response": { "toolCalls": without_end } },
+        { "match": { "userMessage": "physio", "sequenceIndex": 1 }, "response": { "content": "Both are in your calendar." } },
+        { "match": { "userMessage": "45 minutes", "sequenceIndex": 0 }, "response": { "toolCalls": with_end } },
+        { "match": { "userMessage": "45 minutes", "sequenceIndex": 1 }, "response": { "content": "They were there already." } },
+    ]});
+    for peer in peers().await {
+        let Some(model) = Aimock::start(&fixtures) else { return };
+        let (url, armed) = losing(&peer, "PUT").await;
+        let place = Place::new(&format!(
+            r#"
+            [assistant]
+            timezone = "Europe/Berlin"
+            language = "en"
+            [model]
+            provider = "openai"
+            model = "scripted"
+            base_url = "{}/v1/"
+            api_key = "none"
+            [calendar]
+            backend = "caldav"
+            [calendar.caldav]
+            url = "{url}"
+            user = "ann"
+            password = {{ env = "CALDAV_PASSWORD" }}
+            calendar = "work"
+            "#,
+            model.url
+        ));
+        let daemon = Daemon::start(&place, &[("CALDAV_PASSWORD", "secret")]);
+        armed.store(true, Ordering::SeqCst);
+        daemon
+            .say("desk", "Put physio on 3 March 2031 at 15:00 and the dentist on the 4th at 10:00.", None)
+            .await
+            .unwrap();
+        daemon.say("desk", "Sorry, 45 minutes each.", None).await.unwrap();
+        assert!(!armed.load(Ordering::SeqCst), "{}: an answer was lost", peer.name);
+        eventually("both effects have settled", Duration::from_secs(60), || {
+            place.count("SELECT count(*) FROM effects WHERE state = 'accepted'") == 2
+        });
+        assert_eq!(place.count("SELECT sum(tool_calls) FROM turns"), 4, "{}", peer.name);
+        assert_eq!(place.count("SELECT count(*) FROM effects"), 2, "{}", peer.name);
+        assert_eq!(peer.uids().await.len(), 2, "{}", peer.name);
+        let listed = place.rows(&["calendar", "list", "--from", "2031-03-01", "--to", "2031-03-31"]);
+        let titles: Vec<&str> = listed.iter().map(|event| event["title"].as_str().unwrap()).collect();
+        assert_eq!(titles, ["Physio", "Dentist"], "{}", peer.name);
+        assert_eq!(place.rows(&["duplicates", "list"]).len(), 2, "{}", peer.name);
+        daemon.stop(Duration::from_secs(5));
+        println!("PROOF incident on {}: 4 tool calls, an answer lost, 2 events on the server", peer.name);
     }
 }
