@@ -10,7 +10,7 @@ use super::effect::DedupeClass;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
-    /// Only looks; never passes the guard.
+    /// Only looks, or keeps something of the program's own (a reminder, a fact); never passes the guard.
     Read,
     /// Changes the world outside the turn; always passes the guard.
     Effect,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::calendar_access::CalendarAccess;
 use super::effects::Effects;
 use super::registry::Tool;
-use super::{create_event, delete_event, find_free_time, list_events, message, recent_actions, update_event};
+use super::{
+    create_event, delete_event, facts, find_free_time, list_events, message, recent_actions, schedule, update_event,
+};
 use crate::domain::ports::{Calendar, Clock};
 use crate::outbox::{self, Channels};
 use crate::store::Store;
@@ -22,7 +24,7 @@ pub struct BuiltinDeps {
     pub outbox: outbox::Settings,
 }
 
-/// Message, calendar and ledger. Mail and the rest are added by the composition.
+/// Message, calendar, ledger, schedules and memory. Mail and external tools are added by the composition.
 pub fn builtin(deps: BuiltinDeps) -> Vec<Arc<dyn Tool>> {
     let mut tools = vec![message::tool(deps.store.clone(), deps.clock.clone(), deps.channels, deps.outbox)];
     if let Some(calendar) = deps.calendar {
@@ -33,6 +35,8 @@ pub fn builtin(deps: BuiltinDeps) -> Vec<Arc<dyn Tool>> {
         tools.push(update_event::tool(calendar.clone(), deps.effects.clone()));
         tools.push(delete_event::tool(calendar, deps.effects));
     }
-    tools.push(recent_actions::tool(deps.store, deps.clock));
+    tools.push(recent_actions::tool(deps.store.clone(), deps.clock.clone()));
+    tools.extend(schedule::schedule_tools(&deps.store, &deps.clock));
+    tools.extend(facts::memory_tools(&deps.store, &deps.clock));
     tools
 }

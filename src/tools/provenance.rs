@@ -106,7 +106,7 @@ fn reads_outsiders(connection: &Connection, conversation: ConversationId) -> Res
 }
 
 /// In their own words: not forwarded, not quoted, in any conversation.
-fn owner_wrote(connection: &Connection, needle: &str) -> Result<bool, StoreError> {
+pub(super) fn owner_wrote(connection: &Connection, needle: &str) -> Result<bool, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT text FROM inbound
          WHERE owner = 1 AND kind IN ('message', 'edit') AND state IN ('merged', 'buffered')

@@ -7,13 +7,15 @@ use super::double_texting::{self, Decision, Running};
 use super::ending::{Closing, Ending, Reason};
 use super::error::TurnError;
 use super::settings::Settings;
-use super::steps::Step;
+use super::steps::{ModelReply, Step};
 use super::store::{self, Queued};
 use super::{render, words};
 use crate::audit::{self, Actor, Entry};
 use crate::domain::ids::TurnId;
+use crate::domain::language::Language;
 use crate::domain::time::{Elapsed, Now};
-use crate::outbox::{self};
+use crate::outbox;
+use crate::schedules;
 use crate::store::StoreError;
 
 /// What became of a queued burst.
@@ -118,7 +120,14 @@ fn start(
         return Ok(false);
     }
     let input = render::input(tx, now, burst.conversation, &[burst.id], settings)?;
+    let language = input.language;
     store::append_step(tx, now, turn, 1, &Step::Input(input), 0)?;
+    if let Some(text) = due_words(tx, now, burst, language, settings)? {
+        // A reminder needs no model: it comes even when none can be reached.
+        let reply = ModelReply { text, model: "program".to_owned(), ..ModelReply::default() };
+        store::append_step(tx, now, turn, 1, &Step::ModelReply(reply), 0)?;
+        store::set_state(tx, turn, "replying")?;
+    }
     audit::append(
         tx,
         now,
@@ -129,6 +138,24 @@ fn start(
             .detail("burst_id", burst.id.0),
     )?;
     Ok(true)
+}
+
+/// What is said at once for a burst that is one due slot of a schedule.
+fn due_words(
+    tx: &Transaction<'_>,
+    now: Now,
+    burst: &Queued,
+    language: Language,
+    settings: &Settings,
+) -> Result<Option<String>, StoreError> {
+    let slots: Vec<Option<String>> = tx
+        .prepare_cached("SELECT parts ->> '$.schedule' FROM inbound WHERE burst_id = ?1 AND state = 'merged'")?
+        .query_map([burst.id], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    match slots.as_slice() {
+        [Some(slot)] => schedules::answer(tx, now, slot, language, &settings.zone),
+        _ => Ok(None),
+    }
 }
 
 /// When an epoch began, on the elapsed clock.

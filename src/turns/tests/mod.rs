@@ -5,6 +5,7 @@ mod desk;
 mod double_texting;
 mod effects;
 mod failures;
+mod later;
 mod messages;
 mod order;
 mod prompt;
