@@ -28,7 +28,7 @@ use crate::runtime::ids::RandomIds;
 use crate::runtime::secrets::{ConfiguredSecrets, Keychain, Secret};
 use crate::store::{DataFolder, InstanceLock, Store};
 use crate::tools::{self, Registry};
-use crate::{approvals, debounce, evidence, guard, inbox, outbox, turns};
+use crate::{approvals, debounce, evidence, guard, inbox, outbox, schedules, turns};
 
 /// Every stage, composed.
 pub(super) struct Stack {
@@ -248,6 +248,11 @@ impl Stack {
             tools: self.registry.clone(),
             settings: Arc::new(settings::turns(&self.config, &self.locale)),
         })
+    }
+
+    pub(super) fn schedules(&self) -> schedules::Worker {
+        let sink = Arc::new(self.ingress.clone());
+        schedules::Worker::new(self.store.clone(), self.clock.clone(), self.ids.clone(), sink)
     }
 
     pub(super) fn approvals(&self) -> approvals::Worker {

@@ -115,6 +115,7 @@ impl App {
         }
         shutdown.spawn("turns", stack.turns().run());
         shutdown.spawn("debounce", stack.debounce().run());
+        shutdown.spawn("schedules", stack.schedules().run());
         if let Some(inbox) = stack.inbox() {
             shutdown.spawn("inbox", inbox.run());
         }

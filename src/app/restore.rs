@@ -10,7 +10,7 @@ use super::options::AppOptions;
 use crate::audit::{self, Actor, Entry, Kind};
 use crate::domain::time::Now;
 use crate::store::{Durability, InstanceLock};
-use crate::{approvals, evidence};
+use crate::{approvals, evidence, outbox, schedules};
 
 /// What a restore found under way.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -51,6 +51,9 @@ pub async fn restore(options: AppOptions, backup: &Path) -> Result<Restored, Sta
             let uncertain = deliveries(tx)?;
             let unknown = evidence::after_restore(tx, now, &rules.evidence)?.len();
             let expired = approvals::after_restore(tx, now, &rules)?.len();
+            for (conversation, line) in schedules::miss_all(tx, now, rules.evidence.language, &rules.evidence.zone)? {
+                outbox::enqueue_notice(tx, now, conversation, line)?;
+            }
             append(tx, now, unknown, expired, uncertain)?;
             Ok::<_, StartError>(Restored { unknown, expired, uncertain })
         })

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
+
 use super::accept::{Accepted, accept};
 use super::acts::Acts;
 use super::error::InboxError;
 use super::settings::Settings;
 use crate::domain::message::NewInput;
 use crate::domain::ports::Clock;
-use crate::store::{Durability, Store};
+use crate::schedules;
+use crate::store::{Durability, Store, StoreError};
 
 /// Accepts inputs one by one, each synced before it is confirmed. Cheap to clone.
 #[derive(Clone)]
@@ -30,5 +33,17 @@ impl Ingress {
         self.store
             .write("inbox.accept", Durability::Full, move |tx| accept(tx, now, &settings, acts.as_ref(), input))
             .await
+    }
+}
+
+/// A due slot comes in like any message of its conversation, known by its own key.
+#[async_trait]
+impl schedules::Sink for Ingress {
+    async fn take(&self, input: NewInput) -> Result<(), StoreError> {
+        match self.submit(input).await {
+            Ok(_) => Ok(()),
+            Err(InboxError::Store(error)) => Err(error),
+            Err(InboxError::Act(reason)) => Err(StoreError::Unreadable { what: "slot", reason }),
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! Invariants: a reply is whole or an error; a stream without its end event is cut; nothing is tried twice in here;
 //! no key and no prompt reaches a log. The prompts of the agent loop are files in `prompts/`.
 
+pub mod discovery;
 pub mod genai;
 pub mod practice;
 pub mod scripted;

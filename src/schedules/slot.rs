@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction};
 use super::error::ScheduleError;
 use super::rows::{self, Kind, Missed, Schedule};
 use super::rule::next_after;
-use crate::domain::ids::ScheduleId;
+use crate::domain::ids::{ConversationId, ScheduleId};
 use crate::domain::language::Language;
 use crate::domain::time::{Now, Wall};
 use crate::store::StoreError;
@@ -55,26 +55,34 @@ pub fn answer(
     let due = if late { format!(" ({} {at})", language.pick("it was due", "era para el")) } else { String::new() };
     Ok(match (schedule.kind, schedule.missed) {
         (Kind::Reminder, _) => Some(format!("⏰ {}{due}", schedule.text)),
-        (Kind::Request, Missed::Tell) if late => Some(format!(
-            "{} {at}: {}",
-            language.pick(
-                "Missed while this computer was off, due",
-                "Se perdió mientras este equipo estaba apagado, era para el"
-            ),
-            schedule.text
-        )),
+        (Kind::Request, Missed::Tell) if late => Some(missed(&schedule, slot, language, zone)),
         (Kind::Request, Missed::Run | Missed::Tell) => None,
     })
 }
 
-/// After a restore: slots that passed meanwhile do not run. Gives what they were, to be told.
-pub fn miss_all(tx: &Transaction<'_>, now: Now) -> Result<Vec<Schedule>, ScheduleError> {
-    let mut missed = Vec::new();
+/// After a restore: slots that passed meanwhile are told and do not run. Gives the line for each conversation.
+pub fn miss_all(
+    tx: &Transaction<'_>,
+    now: Now,
+    language: Language,
+    zone: &jiff::tz::TimeZone,
+) -> Result<Vec<(ConversationId, String)>, StoreError> {
+    let mut told = Vec::new();
     for schedule in rows::due(tx, now.wall)? {
-        if let (Some(expected), Some((slot, next))) = (schedule.next_slot, newest_due(&schedule, now.wall)?) {
-            rows::advance(tx, schedule.id, expected, slot, next)?;
-            missed.push(schedule);
-        }
+        let (slot, next) = match (schedule.next_slot, newest_due(&schedule, now.wall)) {
+            (Some(_), Ok(Some(found))) => found,
+            (Some(slot), Err(ScheduleError::Rule { .. } | ScheduleError::Zone(_))) => (slot, None),
+            (_, Err(ScheduleError::Store(error))) => return Err(error),
+            (None, _) | (Some(_), Ok(None)) => continue,
+        };
+        rows::advance(tx, schedule.id, schedule.next_slot.unwrap_or(slot), slot, next)?;
+        told.push((schedule.conversation, missed(&schedule, slot, language, zone)));
     }
-    Ok(missed)
+    Ok(told)
+}
+
+fn missed(schedule: &Schedule, slot: Wall, language: Language, zone: &jiff::tz::TimeZone) -> String {
+    let at = slot.timestamp().to_zoned_datetime(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string();
+    let words = language.pick("Missed, and not run; it was due", "Se perdió y no se ha hecho; era para el");
+    format!("{words} {at}: {}", schedule.text)
 }

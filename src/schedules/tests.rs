@@ -179,7 +179,10 @@ async fn a_missed_request_can_be_told_instead_of_run() {
     desk.clock.sleep(Duration::from_secs(1)).await;
     let key = desk.taken.inputs.lock().unwrap()[0].dedupe_key.clone();
     let told = desk.answer(&key).await.unwrap();
-    assert!(told.starts_with("Missed while this computer was off") && told.ends_with("send the report"), "{told}");
+    assert!(
+        told.starts_with("Missed, and not run; it was due 2026-12-07 11:00") && told.ends_with("send the report"),
+        "{told}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -202,4 +205,32 @@ async fn a_crash_between_handing_over_and_advancing_repeats_nothing() {
     desk.start();
     desk.clock.sleep(Duration::from_secs(120)).await;
     assert_eq!(desk.taken().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_restore_missed_slots_are_told_and_do_not_run() {
+    let mut desk = Desk::new().await;
+    desk.add(Kind::Request, "send the report", HOUR, None, Missed::Run).await;
+    desk.add(Kind::Reminder, "water the plants", HOUR, Some("FREQ=DAILY"), Missed::Run).await;
+    desk.clock.slept(Duration::from_secs(8 * 3600));
+    let (now, zone) = (desk.clock.now(), jiff::tz::TimeZone::UTC);
+    let told = desk
+        .store
+        .write("test.miss", Durability::Full, move |tx| miss_all(tx, now, Language::En, &zone))
+        .await
+        .unwrap();
+    let lines: Vec<&str> = told.iter().map(|(_, line)| line.as_str()).collect();
+    assert_eq!(
+        lines,
+        [
+            "Missed, and not run; it was due 2026-12-07 10:00: send the report",
+            "Missed, and not run; it was due 2026-12-07 10:00: water the plants"
+        ]
+    );
+    desk.start();
+    desk.clock.sleep(Duration::from_secs(24 * 3600)).await;
+    assert_eq!(
+        desk.taken().iter().map(|(at, text)| (at / 60, text.as_str())).collect::<Vec<_>>(),
+        [(25, "water the plants")]
+    );
 }

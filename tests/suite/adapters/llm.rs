@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use unavez::domain::chat::{ChatMessage, ChatReply, ChatRequest, ModelError, ToolCall, ToolSpec};
 use unavez::domain::ports::{ChatModel, NoSink};
+use unavez::model::discovery::{self, ToolCheck};
 use unavez::model::genai::{GenaiModel, Provider, ProviderSettings};
 
 use crate::support::llm::{Dialect, Line, Llm};
@@ -222,5 +223,49 @@ async fn nothing_is_tried_twice_in_here() {
         let (llm, reply) = ask(Dialect::OpenAi, line).await;
         assert!(reply.is_err());
         assert_eq!(llm.requests().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn local_servers_are_found_with_their_models() {
+    let llm = Llm::start([]).await;
+    let (ollama, openai) = (llm.base_url(Dialect::Ollama), llm.base_url(Dialect::OpenAi));
+    // A port that nobody listens on, and a server that is no model server.
+    let closed = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}/v1/", listener.local_addr().unwrap())
+    };
+    let other = format!("{}/nothing/", llm.address);
+    let found = discovery::find(&[
+        ("Ollama", "ollama", &ollama),
+        ("LM Studio", "openai", &openai),
+        ("llama.cpp", "openai", &closed),
+        ("vLLM", "openai", &other),
+    ])
+    .await;
+    let names: Vec<(&str, &[String])> = found.iter().map(|server| (server.name.as_str(), &server.models[..])).collect();
+    assert_eq!(
+        names,
+        [("Ollama", &["small-model:latest".to_owned()][..]), ("LM Studio", &["small-model".to_owned()][..])]
+    );
+}
+
+#[tokio::test]
+async fn the_live_test_says_whether_a_model_can_call_tools() {
+    for dialect in Dialect::ALL {
+        let llm = Llm::start([
+            Line::call("note", json!({"text": "ready"})),
+            Line::say("note(text=\"ready\")"),
+            Line::status(400, "this model does not support tools"),
+        ])
+        .await;
+        let model = model(&llm, dialect, Duration::from_secs(2));
+        assert_eq!(discovery::check_tools(&model).await, ToolCheck::Works, "{dialect:?}");
+        assert_eq!(
+            discovery::check_tools(&model).await,
+            ToolCheck::NoToolCalls { said: "note(text=\"ready\")".to_owned() },
+            "{dialect:?}"
+        );
+        assert!(matches!(discovery::check_tools(&model).await, ToolCheck::Failed(ModelError::Refused { .. })));
     }
 }
