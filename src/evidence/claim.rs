@@ -86,12 +86,13 @@ pub fn claim(
         take(tx, now, settings, &mut row, step)?;
         return Ok(Claimed::Changed);
     }
-    if row.target == MAIL && row.first_attempt.is_none() {
-        if let Some(free) = mail_limit(tx, now, settings)? {
-            row.next_attempt = Some(free);
-            save(tx, now, &row)?;
-            return Ok(Claimed::Postponed);
-        }
+    if row.target == MAIL
+        && row.first_attempt.is_none()
+        && let Some(free) = mail_limit(tx, now, settings)?
+    {
+        row.next_attempt = Some(free);
+        save(tx, now, &row)?;
+        return Ok(Claimed::Postponed);
     }
     fix(tx, now, targets, &row)?;
     let search_first = row.unknown_since.is_some();

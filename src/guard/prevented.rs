@@ -48,6 +48,7 @@ impl Why {
     }
 }
 
+#[allow(clippy::too_many_arguments, reason = "the columns of one row")]
 pub(super) fn record(
     tx: &Transaction<'_>,
     now: Now,

@@ -216,11 +216,11 @@ impl Admission<'_> {
         if !targets.untrusted.is_empty() {
             doubt.marks.push(Mark::UntrustedTarget);
         }
-        if let Some(age) = request.stale_seconds {
-            if policy::stale_needs_person(&request.action, self.now.wall.timestamp(), &self.settings.zone) {
-                doubt.marks.push(Mark::Stale);
-                doubt.notes.stale_seconds = Some(age);
-            }
+        if let Some(age) = request.stale_seconds
+            && policy::stale_needs_person(&request.action, self.now.wall.timestamp(), &self.settings.zone)
+        {
+            doubt.marks.push(Mark::Stale);
+            doubt.notes.stale_seconds = Some(age);
         }
         doubt.notes.origins = targets.untrusted;
         doubt.notes.saves_only = self.mail_saves_only && matches!(request.action, Action::SendEmail(_));

@@ -253,9 +253,8 @@ async fn wait_for_code(listener: &TcpListener, state: &str) -> Result<String, OA
         let Ok((stream, _)) = listener.accept().await else { continue };
         // A browser opens spare connections; one that says nothing must not hold up the one with the answer.
         let request = tokio::time::timeout(Duration::from_secs(5), one_request(stream, state)).await;
-        match request {
-            Ok(Some(answer)) => return answer,
-            Ok(None) | Err(_) => {}
+        if let Ok(Some(answer)) = request {
+            return answer;
         }
     }
 }

@@ -83,7 +83,7 @@ impl Worker {
         running: &mut JoinSet<()>,
     ) -> Result<(), TurnError> {
         self.take_bursts().await?;
-        let turns = self.deps.store.read(|connection| store::running(connection)).await?;
+        let turns = self.deps.store.read(store::running).await?;
         let live: HashSet<ConversationId> = turns.iter().map(|turn| turn.conversation).collect();
         tasks.retain(|conversation, task| {
             let keep = live.contains(conversation);
@@ -112,7 +112,7 @@ impl Worker {
 
     async fn take_bursts(&self) -> Result<(), TurnError> {
         let mut blocked: HashSet<ConversationId> = HashSet::new();
-        for burst in self.deps.store.read(|connection| store::queued(connection)).await? {
+        for burst in self.deps.store.read(store::queued).await? {
             if blocked.contains(&burst.conversation) {
                 continue;
             }

@@ -29,10 +29,10 @@ pub fn body_text(text: &str, html: Option<&str>, is_reply: bool) -> String {
 /// between quotations keep what they answer.
 fn answer_length(lines: &[String]) -> usize {
     let whole = lines.len();
-    if let Some(at) = lines.iter().position(|line| is_separator(line)) {
-        if at > 0 {
-            return at;
-        }
+    if let Some(at) = lines.iter().position(|line| is_separator(line))
+        && at > 0
+    {
+        return at;
     }
     let Some(last_own) = lines.iter().rposition(|line| !line.starts_with('>')) else { return whole };
     if last_own + 1 == whole {

@@ -16,8 +16,7 @@ pub fn line(text: &str) -> String {
 /// A title, without the punctuation that people end a sentence with. One that is nothing else keeps it.
 pub fn title(text: &str) -> String {
     let line = line(text);
-    let trimmed =
-        line.trim_end_matches(|c: char| matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '…' | '。' | '、' | ' '));
+    let trimmed = line.trim_end_matches(['.', ',', ';', ':', '!', '?', '…', '。', '、', ' ']);
     if trimmed.is_empty() { line } else { trimmed.to_owned() }
 }
 

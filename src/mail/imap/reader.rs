@@ -123,7 +123,7 @@ async fn fetch(session: &mut Imap, uids: &[u32], bytes: usize) -> Result<Vec<(u3
         .map_err(refused)?;
     let mut mails: Vec<(u32, Vec<u8>)> =
         fetched.iter().filter_map(|mail| Some((mail.uid?, mail.body()?.to_vec()))).collect();
-    mails.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+    mails.sort_unstable_by_key(|(uid, _)| std::cmp::Reverse(*uid));
     Ok(mails)
 }
 

@@ -25,10 +25,10 @@ pub(super) fn sentences(tokens: &[Token]) -> Vec<std::ops::Range<usize>> {
     };
     let mut found = Vec::new();
     let mut start = 0;
-    for at in 0..tokens.len() {
+    for (at, token) in tokens.iter().enumerate() {
         if ends(at) {
             // The question mark stays: it tells a question from an order.
-            let keep = at + usize::from(tokens[at].is("?"));
+            let keep = at + usize::from(token.is("?"));
             found.push(start..keep);
             start = at + 1;
         }

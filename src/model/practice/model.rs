@@ -129,7 +129,8 @@ impl<'a> Talk<'a> {
             _ => false,
         };
         let choosing = answers::wants_choice(question);
-        if !fragment && !(choosing && self.asked.len() == 1 && text.split_whitespace().count() <= 4) {
+        let picks_one = choosing && self.asked.len() == 1 && text.split_whitespace().count() <= 4;
+        if !fragment && !picks_one {
             return;
         }
         let earlier_text = earlier.join(" ");

@@ -7,14 +7,14 @@ use crate::audit::Actor;
 use crate::domain::ids::ConversationId;
 use crate::domain::ports::Clock;
 use crate::model::scripted::Line;
-use crate::store::{Durability, StoreError};
+use crate::store::Durability;
 use crate::turns::{DoubleTexting, StopReport, stop};
 
 async fn press_stop(desk: &Desk) -> StopReport {
     let now = desk.clock.now();
     desk.store
         .write("test.stop", Durability::Full, move |tx| {
-            Ok::<_, StoreError>(stop(tx, now, ConversationId(1), &Actor::Person("telegram:7".into()))?)
+            stop(tx, now, ConversationId(1), &Actor::Person("telegram:7".into()))
         })
         .await
         .unwrap()

@@ -240,7 +240,7 @@ async fn answer(state: &Mutex<State>, asked: Asked) -> Reply {
 fn newest(body: &str) -> String {
     let body: Value = serde_json::from_str(body).unwrap_or_default();
     let list = body.get("messages").or_else(|| body.get("contents")).and_then(Value::as_array);
-    list.and_then(|list| list.last()).map(|message| unescaped(message)).unwrap_or_default()
+    list.and_then(|list| list.last()).map(unescaped).unwrap_or_default()
 }
 
 /// All texts in a value, one per line.
