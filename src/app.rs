@@ -7,6 +7,7 @@
 mod backup;
 mod compose;
 mod control;
+mod desktop;
 mod doctor;
 mod edges;
 mod health;
@@ -22,6 +23,7 @@ mod secrets;
 mod settings;
 
 pub use backup::BackupError;
+pub use desktop::Desktop;
 pub use doctor::{Check, CheckState, doctor};
 pub use health::{Observed, ObservedState};
 pub use lifecycle::{App, StartError, Started};

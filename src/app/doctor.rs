@@ -240,7 +240,7 @@ async fn patient<T>(question: impl Future<Output = T>) -> Option<T> {
 
 const NO_ANSWER: &str = "no answer in 20 s";
 
-async fn telegram(stack: &Stack) -> Check {
+pub(super) async fn telegram(stack: &Stack) -> Check {
     let Some(source) = &stack.source else {
         return Check::ok("telegram", "off");
     };
@@ -258,7 +258,7 @@ async fn telegram(stack: &Stack) -> Check {
     }
 }
 
-async fn model(stack: &Stack) -> Check {
+pub(super) async fn model(stack: &Stack) -> Check {
     if stack.is_practice() {
         return Check::note("model", "practice mode, no AI", "set model.provider to use one");
     }
@@ -275,7 +275,7 @@ async fn model(stack: &Stack) -> Check {
     }
 }
 
-async fn calendar(stack: &Stack) -> Check {
+pub(super) async fn calendar(stack: &Stack) -> Check {
     let account = stack.calendar.account();
     let mend = "check the [calendar] section and its password";
     match patient(stack.calendar.calendars()).await {
@@ -288,7 +288,7 @@ async fn calendar(stack: &Stack) -> Check {
     }
 }
 
-async fn mail(stack: &Stack) -> Check {
+pub(super) async fn mail(stack: &Stack) -> Check {
     let account = stack.sender.account();
     let mend = "check the [mail] section and its password";
     for check in &stack.mail_checks {

@@ -32,6 +32,18 @@ impl AppOptions {
             without: Without::default(),
         }
     }
+
+    /// The same place and ports with another configuration.
+    pub fn again(&self, loaded: Loaded) -> Self {
+        Self {
+            loaded,
+            config_path: self.config_path.clone(),
+            folder: self.folder.clone(),
+            mode: self.mode,
+            ports: self.ports.clone(),
+            without: self.without,
+        }
+    }
 }
 
 /// Ports to use in the place of the real ones.

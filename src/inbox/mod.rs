@@ -30,7 +30,7 @@ pub use health::{Health, SourceState, SourceStatus};
 pub use ingress::Ingress;
 pub use media::{MediaDeps, MediaWorker};
 pub use owners::is_owner;
-pub use pairing::{PAIRING_TIME, PairingCode, begin_pairing, end_pairing};
+pub use pairing::{PAIRING_TIME, PairingCode, begin_pairing, end_pairing, open_pairing};
 pub use settings::{Groups, Settings};
 pub use stages::Stages;
 pub use store::InboundState;

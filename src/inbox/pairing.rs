@@ -60,6 +60,12 @@ pub fn begin_pairing(
     Ok(PairingCode { code, expires })
 }
 
+/// The code that is open now, to show it again.
+pub fn open_pairing(tx: &Transaction<'_>, now: Now, channel: ChannelKind) -> Result<Option<PairingCode>, InboxError> {
+    let open = meta::get::<Open>(tx, &key(channel))?.filter(|open| open.expires > now.elapsed);
+    Ok(open.map(|open| PairingCode { code: open.code, expires: open.expires }))
+}
+
 /// Closes pairing.
 pub fn end_pairing(tx: &Transaction<'_>, channel: ChannelKind) -> Result<(), InboxError> {
     Ok(meta::remove(tx, &key(channel))?)

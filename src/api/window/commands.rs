@@ -97,7 +97,6 @@ commands! {
     forget_fact(id: String) -> ();
     backup() -> Exported;
     open_data_folder() -> ();
-    erase_conversation(id: String) -> ();
 }
 
 /// Declarations of every type reached, by name.

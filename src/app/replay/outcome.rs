@@ -6,6 +6,8 @@ use serde::Serialize;
 
 use super::scenario::Scenario;
 use super::stage::Wire;
+use crate::api::window::timeline_page;
+use crate::api::window::wire::TimelineEntry;
 use crate::api::rows::{self, DuplicateRow, EvidenceRow, TimelineRow};
 use crate::domain::ids::ConversationId;
 use crate::domain::time::Wall;
@@ -30,6 +32,8 @@ pub struct Outcome {
     pub title: String,
     pub totals: Totals,
     pub timeline: Vec<TimelineRow>,
+    /// The same, as the window draws it.
+    pub entries: Vec<TimelineEntry>,
     pub duplicates: Vec<DuplicateRow>,
     pub evidence: Vec<EvidenceRow>,
     /// (id, title) of every event in the calendar.
@@ -128,6 +132,7 @@ pub(super) async fn read(store: &Store, scenario: &Scenario, wire: &Wire, start:
                 title,
                 totals: totals(connection)?,
                 timeline: timeline(connection, &zone)?,
+                entries: entries(connection)?,
                 duplicates: rows::duplicates(connection, None, &zone)?,
                 evidence: rows::evidence(connection, None, None, &zone)?.0,
                 events: events(connection)?,
@@ -166,6 +171,16 @@ fn timeline(connection: &Connection, zone: &TimeZone) -> Result<Vec<TimelineRow>
         all.extend(rows::conversation(connection, id, zone)?.unwrap_or_default());
     }
     all.sort_by_key(TimelineRow::millis);
+    Ok(all)
+}
+
+fn entries(connection: &Connection) -> Result<Vec<TimelineEntry>, StoreError> {
+    let mut statement = connection.prepare("SELECT id FROM conversations ORDER BY id")?;
+    let ids: Vec<ConversationId> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut all = Vec::new();
+    for id in ids {
+        all.extend(timeline_page(connection, id, None)?.entries);
+    }
     Ok(all)
 }
 

@@ -471,5 +471,4 @@ export interface CommandMap {
   forget_fact: { args: { id: string }; answer: null };
   backup: { args: {}; answer: Exported };
   open_data_folder: { args: {}; answer: null };
-  erase_conversation: { args: { id: string }; answer: null };
 }

@@ -359,11 +359,6 @@ export class FakeHost implements Host {
       forget_fact: () => null,
       backup: () => ({ path: 'unavez-2026-11-30.backup', entries: 1 }),
       open_data_folder: () => null,
-      erase_conversation: ({ id }) => {
-        data.conversations = data.conversations.filter((row) => row.id !== id);
-        this.push(['conversations']);
-        return null;
-      },
     };
   }
 }
