@@ -317,6 +317,7 @@ fn copied(path: &Path, files: &Path) -> Answer<crate::domain::message::Media> {
         bytes: i64::try_from(bytes.len()).ok(),
         attachment: Some(sha256),
         transcript: None,
+        problem: None,
     })
 }
 

@@ -43,6 +43,13 @@ pub enum StartError {
     Approval(#[from] ApprovalError),
 }
 
+impl StartError {
+    /// Another instance holds the data folder.
+    pub fn is_in_use(&self) -> bool {
+        matches!(self, Self::Store(StoreError::InUse(_)))
+    }
+}
+
 /// A composed assistant. Until [`App::start`] it only answers requests.
 pub struct App {
     stack: Stack,

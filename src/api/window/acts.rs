@@ -106,6 +106,11 @@ impl Desk {
         Ok(Decided { state: row.state, hold_until: row.hold_until })
     }
 
+    /// The button of a notification.
+    pub async fn decide_in_notification(&self, id: &str, decision: Decision) -> Answer<Decided> {
+        self.decide_by(id, decision, Surface::Notification).await
+    }
+
     pub(super) async fn edit(&self, id: &str, action: Action) -> Answer<String> {
         let approval: ApprovalId = id.parse().map_err(|_| Failure::not_found())?;
         let effect = self

@@ -90,7 +90,7 @@ fn notes(approval: &Approval) -> Vec<MarkNote> {
                         target: Some(origin.target.clone()),
                         origin: match &origin.source {
                             TargetSource::Untrusted { carrier } => Some(carrier.clone()),
-                            TargetSource::Owner | TargetSource::Configuration | TargetSource::Unseen => None,
+                            TargetSource::Owner | TargetSource::Configuration | TargetSource::Model | TargetSource::Unseen => None,
                         },
                         ..bare.clone()
                     })

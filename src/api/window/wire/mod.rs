@@ -17,3 +17,5 @@ pub use duplicates::*;
 pub use evidence::*;
 pub use settings::*;
 pub use shell::*;
+
+pub use crate::domain::action::Action;
