@@ -94,8 +94,10 @@ pub(super) fn compose(options: AppOptions) -> Result<Stack, StartError> {
     };
     let calendar = ports.wrap_calendar.as_ref().map_or_else(|| calendar.clone(), |wrap| wrap(calendar.clone()));
     let calendar: Arc<dyn Calendar> = Arc::new(WatchedCalendar { inner: calendar, observed: seen.calendar.clone() });
-    let MailEdges { sender, reader, checks, from } = edges::mail(&config, &files, &folder.maildir(), &secrets, &clock)?;
+    let MailEdges { sender, reader, sent, checks, from } =
+        edges::mail(&config, &files, &folder.maildir(), &secrets, &clock)?;
     let sender = ports.mail_sender.clone().unwrap_or(sender);
+    let sent = ports.mail_reader.clone().or(sent);
     let reader = ports.mail_reader.clone().or(reader);
     let sender: Arc<dyn MailSender> = Arc::new(WatchedSender { inner: sender, observed: seen.mail.clone() });
 
@@ -127,8 +129,7 @@ pub(super) fn compose(options: AppOptions) -> Result<Stack, StartError> {
         ),
         (
             tools::targets::MAIL.to_owned(),
-            Arc::new(tools::targets::MailTarget::new(sender.clone(), reader.clone(), ids.clone()))
-                as Arc<dyn EffectTarget>,
+            Arc::new(tools::targets::MailTarget::new(sender.clone(), sent, ids.clone())) as Arc<dyn EffectTarget>,
         ),
     ]));
     let rules = approvals::Rules {

@@ -253,6 +253,8 @@ impl Calendar for KeyedCalendar {
 pub(super) struct MailEdges {
     pub(super) sender: Arc<dyn MailSender>,
     pub(super) reader: Option<Arc<dyn MailReader>>,
+    /// Where what was sent can be found again: the files themselves, or Sent.
+    pub(super) sent: Option<Arc<dyn MailReader>>,
     /// Signs in without sending, for the doctor.
     pub(super) checks: Vec<Arc<dyn MailCheck>>,
     /// What mails are from.
@@ -320,11 +322,11 @@ pub(super) fn mail(
             let credential =
                 credential(config, &smtp.user, smtp.auth, (&smtp.password, "mail.smtp.password"), secrets, clock)?;
             let sender = Arc::new(SmtpSender::new(settings, credential, account, composer));
-            Ok(MailEdges { checks: with_reader(sender.clone()), sender, reader, from })
+            Ok(MailEdges { checks: with_reader(sender.clone()), sender, sent: reader.clone(), reader, from })
         }
         MailBackend::Maildir | MailBackend::Gmail => {
             let sender = Arc::new(Maildir::new(maildir, account, composer));
-            Ok(MailEdges { checks: with_reader(sender.clone()), sender, reader, from })
+            Ok(MailEdges { checks: with_reader(sender.clone()), sent: Some(sender.clone()), sender, reader, from })
         }
     }
 }

@@ -10,7 +10,7 @@ use super::servers::{Aimock, BOT_TOKEN, Crabline};
 
 const ANN: i64 = 555;
 const FIRST: &str = "Agéndame psicología el 3 de marzo de 2031 a las 15:00 con ana@example.test y dentista el 4 a las 10:00 con bo@example.test.";
-const SECOND: &str = "Perdón, que duren una hora las dos citas.";
+const SECOND: &str = "Perdón, que duren dos horas las dos citas.";
 
 fn create(title: &str, day: u8, hour: u8, guest: &str, end: bool) -> Value {
     let mut arguments = json!({
@@ -19,7 +19,7 @@ fn create(title: &str, day: u8, hour: u8, guest: &str, end: bool) -> Value {
         "guests": [guest],
     });
     if end {
-        arguments["end_datetime"] = json!(format!("2031-03-{day:02}T{:02}:00:00", hour + 1));
+        arguments["end_datetime"] = json!(format!("2031-03-{day:02}T{:02}:00:00", hour + 2));
     }
     json!({ "name": "create_event", "arguments": arguments })
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# On a session bus of its own: without a keychain the doctor says so; with an unlocked one it says that it can be used.
+# On a session bus of its own: without one the doctor says that there is no keychain; with an unlocked one it can be used.
 set -uo pipefail
 chmod 700 "$HOME"
 config=$HOME/config.toml
 printf '[telegram]\nenabled = true\ntoken = "keychain"\napi_url = "http://127.0.0.1:9"\n' > "$config"
 doctor() { "$UNAVEZD" --config "$config" --data "$HOME/unavez" doctor 2>&1; }
 
-missing=$(doctor)
+missing=$(DBUS_SESSION_BUS_ADDRESS=unix:path=$HOME/no-bus doctor)
 grep -qi keychain <<<"$missing" || { echo "no word of the keychain while there is none: $missing"; exit 1; }
 
 eval "$(printf 'pass' | gnome-keyring-daemon --unlock --components=secrets --daemonize 2>/dev/null)"

@@ -35,6 +35,8 @@ pub fn skipped(peer: &str, why: &str) {
 
 /// Where `tests/peers/install.sh` put `path`, if it did.
 pub fn installed(peer: &str, path: &str) -> Option<PathBuf> {
+    // Every starter comes through here, and whoever talks to a server needs it.
+    unavez::runtime::tls::install_provider();
     let path = here().join(".cache").join(path);
     if path.exists() {
         return Some(path);
