@@ -50,7 +50,7 @@ bench: ## one table: measure, ours, floor or peer, ratio, goal
 
 debounce-study: ## merge windows on 10,147 real chat messages; writes docs/pictures/debounce.svg
 	@scripts/need.sh build
-	@cargo run --quiet --release --example debounce_study
+	@cargo run --quiet --example debounce_study
 
 pictures: ## screenshots of the real window for the README
 	@scripts/need.sh build window desktop

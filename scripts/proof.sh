@@ -11,7 +11,7 @@ layer() {
 
 case "${1:-short}" in
   short)
-    export UNAVEZ_KILL_SECONDS=${UNAVEZ_KILL_SECONDS:-240} UNAVEZ_SIM_SECONDS=${UNAVEZ_SIM_SECONDS:-180}
+    export UNAVEZ_KILL_SECONDS=${UNAVEZ_KILL_SECONDS:-150} UNAVEZ_SIM_SECONDS=${UNAVEZ_SIM_SECONDS:-120}
     layer proof_
     ;;
   long)

@@ -10,8 +10,9 @@ use super::scenario::{Fault, Scenario, ScenarioError};
 use super::stage::{Person, PlayedChannel, Wire};
 use crate::app::lifecycle::{App, StartError};
 use crate::app::options::{AppOptions, Ports, Without};
-use crate::domain::ports::{Clock, IdSource};
+use crate::domain::ports::{ChatModel, Clock, IdSource};
 use crate::domain::time::{Elapsed, Wall};
+use crate::model::practice::PracticeModel;
 use crate::model::scripted::ScriptedModel;
 use crate::runtime::clock::VirtualClock;
 use crate::runtime::ids::RandomIds;
@@ -67,7 +68,10 @@ pub async fn play_now(scenario: &Scenario, options: Options) -> Result<Outcome, 
     restarts.sort();
     let wire = Arc::new(Wire::new(on_channel));
     let faults = Arc::new(Faults::new(on_calendar));
-    let model = Arc::new(ScriptedModel::new(clock.clone(), scenario.model.clone()));
+    let model: Arc<dyn ChatModel> = match scenario.model.is_empty() {
+        true => Arc::new(PracticeModel),
+        false => Arc::new(ScriptedModel::new(clock.clone(), scenario.model.clone())),
+    };
     let ports = Ports {
         clock: Some(clock.clone()),
         keychain: Some(Arc::new(MemorySecrets::default())),

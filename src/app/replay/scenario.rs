@@ -28,6 +28,7 @@ pub struct Scenario {
     #[serde(default)]
     pub config: toml::Table,
     pub messages: Vec<Message>,
+    /// What the model says; without a line the practice model answers.
     #[serde(default)]
     pub model: Vec<Line>,
     #[serde(default)]

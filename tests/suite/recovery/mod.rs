@@ -10,5 +10,6 @@ mod failpoints;
 mod instances;
 mod kill;
 mod locks;
+mod simulation;
 mod speed;
 mod world;
