@@ -30,6 +30,9 @@ pub(super) enum Judgement {
     },
 }
 
+/// A row due this soon counts as under way: a caller's clock was read before its transaction had its turn.
+const ALMOST_DUE: Duration = Duration::from_secs(1);
+
 pub(super) fn judge(standing: Standing, now: Now, window: Duration) -> Judgement {
     match standing {
         Standing::Free => Judgement::Fresh,
@@ -40,7 +43,7 @@ pub(super) fn judge(standing: Standing, now: Now, window: Duration) -> Judgement
             EffectState::AwaitingApproval => Judgement::Pending(row),
             EffectState::Dispatching => Judgement::InFlight { row, wait: true },
             EffectState::Ready | EffectState::Retryable => {
-                let wait = row.next_attempt.is_none_or(|due| due <= now.elapsed);
+                let wait = row.next_attempt.is_none_or(|due| due <= now.elapsed.plus(ALMOST_DUE));
                 Judgement::InFlight { row, wait }
             }
             EffectState::Unknown => Judgement::Unresolved(row),

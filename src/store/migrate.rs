@@ -32,6 +32,7 @@ migrations![
     "0011_memory",
     "0012_audit",
     "0013_outbox_edits",
+    "0014_effects_provider",
 ];
 
 pub(super) fn run(connection: &mut Connection) -> Result<(), StoreError> {

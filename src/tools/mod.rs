@@ -41,3 +41,6 @@ pub use mail_access::{MailAccess, mail_tools};
 pub use read_declaration::read;
 pub use registry::{Registry, Tool};
 pub use schema::{schema, spec};
+
+#[cfg(test)]
+mod injection;

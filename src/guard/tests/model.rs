@@ -88,7 +88,9 @@ fn expected(rows: &[EffectRow], what: u8, detail: bool, repeat: bool, now: Now) 
             S::AwaitingApproval => return "pending",
             S::Unknown => return "unresolved",
             // What is due right now may have ended after the wait: both answers are right.
-            S::Ready | S::Retryable | S::Dispatching if row.next_attempt.is_some_and(|due| due > now.elapsed) => {
+            S::Ready | S::Retryable | S::Dispatching
+                if row.next_attempt.is_some_and(|due| due > now.elapsed.plus(SECOND)) =>
+            {
                 return "in_flight";
             }
             S::Ready | S::Retryable | S::Dispatching => return "any",
