@@ -1,7 +1,5 @@
 //! How a call can go wrong.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 #[derive(Clone, Debug)]
@@ -12,8 +10,6 @@ pub enum Fault {
     CutAfter,
     /// Nothing is done and nothing is answered; the connection stays open.
     Hang,
-    /// Done, but late.
-    Slow(Duration),
     /// 409
     Conflict,
     /// 401
@@ -47,7 +43,7 @@ impl Fault {
             }
             Self::Page(code) => Some((*code, Value::String("<html><body>Bad Gateway</body></html>".to_owned()))),
             Self::Refuse(description) => Some(error(400, description)),
-            Self::CutBefore | Self::CutAfter | Self::Hang | Self::Slow(_) | Self::Pass => None,
+            Self::CutBefore | Self::CutAfter | Self::Hang | Self::Pass => None,
         }
     }
 }

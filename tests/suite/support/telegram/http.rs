@@ -71,7 +71,6 @@ async fn answer(stream: &mut TcpStream, request: Request, shared: &Arc<Shared>) 
     match &fault {
         Fault::CutBefore => return false,
         Fault::Hang => std::future::pending::<()>().await,
-        Fault::Slow(time) => tokio::time::sleep(*time).await,
         _ => {}
     }
     let Answer { code, body, done } = api::handle(shared, &method, &body).await;

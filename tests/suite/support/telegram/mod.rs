@@ -56,7 +56,6 @@ struct State {
     threads_gone: HashSet<i64>,
     /// Texts with this in them are refused for their entities.
     bad_entities: Option<String>,
-    old_taps: HashSet<String>,
     files: HashMap<String, Vec<u8>>,
     commands: Vec<Value>,
 }
@@ -174,10 +173,6 @@ impl TelegramServer {
 
     pub fn refuse_entities_in(&self, text: &str) {
         self.shared.state().bad_entities = Some(text.to_owned());
-    }
-
-    pub fn forget_tap(&self, id: &str) {
-        self.shared.state().old_taps.insert(id.to_owned());
     }
 
     pub fn file(&self, id: &str, bytes: &[u8]) {
