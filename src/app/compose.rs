@@ -20,9 +20,11 @@ use crate::config::{Config, Provider};
 use crate::domain::conversation::ChannelKind;
 use crate::domain::ports::{
     Calendar, Channel, ChatModel, Clock, EffectTarget, IdSource, InboundSource, MailReader, MailSender, Secrets,
+    Transcriber,
 };
 use crate::evidence::Targets;
 use crate::inbox::{Acts, Health, Ingress, Stages};
+use crate::model::transcription::HttpTranscriber;
 use crate::outbox::Channels;
 use crate::runtime::ids::RandomIds;
 use crate::runtime::secrets::{ConfiguredSecrets, Keychain, Secret};
@@ -317,6 +319,40 @@ impl Stack {
             source,
             channel,
             health: self.telegram_health.clone(),
+        }))
+    }
+
+    /// Fetches what messages refer to, and listens to voice notes where a server for that is configured.
+    pub(super) fn media(&self) -> Option<inbox::MediaWorker> {
+        let source = self.source.clone()?;
+        let from = &self.config.transcription;
+        let transcriber = (!from.base_url.is_empty()).then(|| {
+            let key = secret("model.transcription.api_key", &from.api_key, &self.secrets);
+            HttpTranscriber::new(&from.base_url, &from.model, key)
+        });
+        let transcriber = match transcriber.transpose() {
+            Ok(transcriber) => transcriber.map(|server| Arc::new(server) as Arc<dyn Transcriber>),
+            Err(reason) => {
+                tracing::error!(reason, "voice notes cannot be listened to");
+                None
+            }
+        };
+        Some(inbox::MediaWorker::new(inbox::MediaDeps {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            source,
+            folder: self.folder.clone(),
+            transcriber,
+        }))
+    }
+
+    /// One summary per owner after an absence, on the channel that is polled.
+    pub(super) fn summary(&self) -> Option<inbox::SummaryWorker> {
+        Some(inbox::SummaryWorker::new(inbox::SummaryDeps {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            settings: self.inbox.clone(),
+            channel: self.source.as_ref()?.kind(),
         }))
     }
 

@@ -126,6 +126,12 @@ impl App {
         if let Some(inbox) = stack.inbox() {
             shutdown.spawn("inbox", inbox.run());
         }
+        if let Some(media) = stack.media() {
+            shutdown.spawn("media", media.run());
+        }
+        if let Some(summary) = stack.summary() {
+            shutdown.spawn("summary", summary.run());
+        }
         let (anchors, store, clock) = (stack.anchors.clone(), stack.store.clone(), stack.clock.clone());
         shutdown.spawn("anchor", AnchorWorker { anchors, store, clock }.run());
     }

@@ -59,6 +59,7 @@ pub fn inbox(config: &Config, locale: &Locale) -> inbox::Settings {
         },
         language: locale.language,
         zone: locale.zone.clone(),
+        hear_voice: !config.transcription.base_url.is_empty(),
         poll_timeout: config.telegram.poll_timeout,
         ..inbox::Settings::default()
     }

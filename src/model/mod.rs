@@ -8,3 +8,4 @@ pub mod discovery;
 pub mod genai;
 pub mod practice;
 pub mod scripted;
+pub mod transcription;
