@@ -222,7 +222,7 @@ fn main() {
         }
         None => eprintln!("UNAVEZD is not set: start, memory and size are left out (make bench sets it)"),
     }
-    println!("{:<42}{:>12}{:>12}{:>8}  {:<16}{}", "measure", "ours", "SQLite", "ratio", "goal", "durability");
+    println!("{:<42}{:>12}{:>12}{:>8}  {:<16}durability", "measure", "ours", "SQLite", "ratio", "goal");
     for row in rows {
         println!(
             "{:<42}{:>12}{:>12}{:>8}  {:<16}{}",

@@ -106,8 +106,7 @@ fn personal() -> Vec<Vec<Message>> {
         ["me agendas psicología,", "a las 3", "y también", "con Ana", "in the afternoon", "please"];
     const CLOSING: [&str; 4] = ["el jueves por la tarde.", "thanks!", "¿puede ser?", "y me avisas antes"];
     let mut random = fastrand::Rng::with_seed(2);
-    let mut pick =
-        |list: &[&str], random: &mut fastrand::Rng| (*list.get(random.usize(..list.len())).unwrap()).to_owned();
+    let pick = |list: &[&str], random: &mut fastrand::Rng| (*list.get(random.usize(..list.len())).unwrap()).to_owned();
     let mut at = 0.0;
     (0..5_000)
         .map(|_| {

@@ -124,12 +124,8 @@ impl Desktop {
     /// `start_at_login` and `tray` come from the desktop, which the core does not know.
     pub async fn settings(&self, start_at_login: bool, tray: bool) -> Answer<Settings> {
         let live = self.live().await?;
-        let values = live
-            .loaded
-            .effective
-            .iter()
-            .map(|(path, value)| (path.join("."), config::as_json(value)))
-            .collect();
+        let values =
+            live.loaded.effective.iter().map(|(path, value)| (path.join("."), config::as_json(value))).collect();
         let stack = live.app.stack();
         let mut secrets_set = Vec::new();
         let mut keychain = true;
@@ -200,8 +196,11 @@ impl Desktop {
             async move {
                 let answer = client.get(format!("{base_url}models")).send().await.ok()?;
                 let body: serde_json::Value = answer.error_for_status().ok()?.json().await.ok()?;
-                let models: Vec<String> =
-                    body["data"].as_array()?.iter().filter_map(|model| Some(model["id"].as_str()?.to_owned())).collect();
+                let models: Vec<String> = body["data"]
+                    .as_array()?
+                    .iter()
+                    .filter_map(|model| Some(model["id"].as_str()?.to_owned()))
+                    .collect();
                 (!models.is_empty()).then(|| FoundModel {
                     provider: provider.to_owned(),
                     base_url: base_url.to_owned(),
@@ -250,18 +249,14 @@ impl Desktop {
         let owners = stack
             .store
             .read(|connection| {
-                let mut statement = connection
-                    .prepare_cached("SELECT sender_id, name FROM owners WHERE channel = 'telegram' ORDER BY paired_at")?;
+                let mut statement = connection.prepare_cached(
+                    "SELECT sender_id, name FROM owners WHERE channel = 'telegram' ORDER BY paired_at",
+                )?;
                 let rows = statement.query_map([], |row| Ok(Owner { id: row.get(0)?, name: row.get(1)? }))?;
                 Ok::<_, crate::store::StoreError>(rows.collect::<Result<Vec<_>, _>>()?)
             })
             .await?;
-        Ok(Pairing {
-            until: now.wall.0 + open.expires.0 - now.elapsed.0,
-            code: open.code,
-            link: None,
-            owners,
-        })
+        Ok(Pairing { until: now.wall.0 + open.expires.0 - now.elapsed.0, code: open.code, link: None, owners })
     }
 
     /// The story in a scratch folder on a virtual clock, with the timeline it left.
@@ -388,7 +383,8 @@ fn toml_value(value: serde_json::Value) -> Answer<Option<Value>> {
             (None, None) => return Err(Failure::new(FailureCode::Invalid, number.to_string())),
         },
         serde_json::Value::Array(items) => {
-            let items: Vec<Value> = items.into_iter().map(toml_value).collect::<Answer<Vec<_>>>()?.into_iter().flatten().collect();
+            let items: Vec<Value> =
+                items.into_iter().map(toml_value).collect::<Answer<Vec<_>>>()?.into_iter().flatten().collect();
             Value::Array(items.into_iter().collect())
         }
         serde_json::Value::Object(_) => return Err(Failure::new(FailureCode::Invalid, "a table")),

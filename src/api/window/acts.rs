@@ -121,10 +121,9 @@ impl Desk {
         match guard::edit(&self.0.guard, effect, action, self.person()).await? {
             Verdict::NeedsApproval { approval, .. } => Ok(approval.to_string()),
             Verdict::Pending { approval: Some(approval), .. } => Ok(approval.to_string()),
-            verdict => Err(Failure::new(
-                FailureCode::AlreadySettled,
-                guard::words::for_person(&verdict, self.0.language),
-            )),
+            verdict => {
+                Err(Failure::new(FailureCode::AlreadySettled, guard::words::for_person(&verdict, self.0.language)))
+            }
         }
     }
 
@@ -141,8 +140,8 @@ impl Desk {
             EventTime::Timed { at, zone } if at.parse::<jiff::Timestamp>().is_err() => {
                 let zone = jiff::tz::TimeZone::get(zone)
                     .map_err(|error| Failure::new(FailureCode::Invalid, error.to_string()))?;
-                let resolved = when::resolve(at, &zone)
-                    .map_err(|error| Failure::new(FailureCode::Invalid, error.to_string()))?;
+                let resolved =
+                    when::resolve(at, &zone).map_err(|error| Failure::new(FailureCode::Invalid, error.to_string()))?;
                 Ok(resolved.time)
             }
             EventTime::Timed { .. } | EventTime::Date { .. } => Ok(time),
@@ -166,9 +165,7 @@ impl Desk {
         let (effect, now) = (EffectId::new(effect), self.0.guard.clock.now());
         let settings = self.0.guard.rules.evidence.clone();
         self.store()
-            .write("evidence.cancel", Durability::Full, move |tx| {
-                evidence::cancel(tx, now, &settings, &effect, WHO)
-            })
+            .write("evidence.cancel", Durability::Full, move |tx| evidence::cancel(tx, now, &settings, &effect, WHO))
             .await?;
         Ok(())
     }
@@ -212,10 +209,9 @@ impl Desk {
         let prevented: PreventedId = id.parse().map_err(|_| Failure::not_found())?;
         match guard::do_anyway(&self.0.guard, prevented, self.person()).await? {
             Verdict::Admitted { effect } | Verdict::NeedsApproval { effect, .. } => Ok(effect.as_str().to_owned()),
-            verdict => Err(Failure::new(
-                FailureCode::AlreadySettled,
-                guard::words::for_person(&verdict, self.0.language),
-            )),
+            verdict => {
+                Err(Failure::new(FailureCode::AlreadySettled, guard::words::for_person(&verdict, self.0.language)))
+            }
         }
     }
 
@@ -249,7 +245,11 @@ impl Desk {
             },
             account: made.account.clone(),
             target: made.target.clone(),
-            intent: Intent { tool: "delete_event".to_owned(), request: made.intent.request.clone(), ..Intent::default() },
+            intent: Intent {
+                tool: "delete_event".to_owned(),
+                request: made.intent.request.clone(),
+                ..Intent::default()
+            },
             origin: Origin::Person { act: format!("undo_event:{id}") },
             conversation: made.conversation,
             stale_seconds: None,
@@ -262,10 +262,9 @@ impl Desk {
             Verdict::NeedsApproval { approval, .. } | Verdict::Pending { approval: Some(approval), .. } => {
                 self.decide_by(&approval.to_string(), Decision::Approve, Surface::Window).await.map(|_| ())
             }
-            verdict => Err(Failure::new(
-                FailureCode::AlreadySettled,
-                guard::words::for_person(&verdict, self.0.language),
-            )),
+            verdict => {
+                Err(Failure::new(FailureCode::AlreadySettled, guard::words::for_person(&verdict, self.0.language)))
+            }
         }
     }
 

@@ -90,16 +90,17 @@ fn notes(approval: &Approval) -> Vec<MarkNote> {
                         target: Some(origin.target.clone()),
                         origin: match &origin.source {
                             TargetSource::Untrusted { carrier } => Some(carrier.clone()),
-                            TargetSource::Owner | TargetSource::Configuration | TargetSource::Model | TargetSource::Unseen => None,
+                            TargetSource::Owner
+                            | TargetSource::Configuration
+                            | TargetSource::Model
+                            | TargetSource::Unseen => None,
                         },
                         ..bare.clone()
                     })
                     .collect(),
-                Mark::NewRecipient
-                | Mark::UntrustedTarget
-                | Mark::NearDuplicate
-                | Mark::Repeat
-                | Mark::Guests => vec![bare],
+                Mark::NewRecipient | Mark::UntrustedTarget | Mark::NearDuplicate | Mark::Repeat | Mark::Guests => {
+                    vec![bare]
+                }
             }
         })
         .collect()

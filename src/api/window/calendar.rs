@@ -15,7 +15,8 @@ pub(super) async fn view(parts: &DeskParts, from: i64, until: i64) -> Result<Cal
             continue;
         }
         let id = event.id.clone();
-        let effect = api.store.read(move |connection| rows::effect_of_event(connection, &id)).await.map_err(Failure::from)?;
+        let effect =
+            api.store.read(move |connection| rows::effect_of_event(connection, &id)).await.map_err(Failure::from)?;
         events.extend(entry(event, effect, &api.zone));
     }
     Ok(CalendarView { name: calendar, local: api.calendar.backend() == "local", events })

@@ -88,7 +88,9 @@ fn live(
         return Ok(Live::Buffering { since: open.since, until: open.until, signal: open.signal });
     }
     let approval: Option<i64> = connection
-        .prepare_cached("SELECT id FROM approvals WHERE conversation_id = ?1 AND state = 'pending' ORDER BY id DESC LIMIT 1")?
+        .prepare_cached(
+            "SELECT id FROM approvals WHERE conversation_id = ?1 AND state = 'pending' ORDER BY id DESC LIMIT 1",
+        )?
         .query_row(params![id], |row| row.get(0))
         .optional()?;
     Ok(approval.map_or(Live::Idle, |approval| Live::Waiting { approval: approval.to_string() }))

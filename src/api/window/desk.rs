@@ -184,4 +184,3 @@ impl Desk {
         self.edit(&id, action).await
     }
 }
-

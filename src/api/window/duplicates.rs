@@ -14,7 +14,8 @@ use crate::store::StoreError;
 const PAGE: usize = 80;
 
 /// Columns of one row, in the order of [`Raw`].
-const COLUMNS: &str = "id, at, verdict, layer, tool, summary, differences, first_effect_id, conversation_id, done_anyway";
+const COLUMNS: &str =
+    "id, at, verdict, layer, tool, summary, differences, first_effect_id, conversation_id, done_anyway";
 
 struct Raw {
     id: i64,
@@ -125,7 +126,14 @@ fn one(connection: &Connection, id: &str) -> Result<DuplicateDetail, Failure> {
             action: Some(effect.action),
             differences,
         },
-        None => EarlierAction { effect: None, at, state: None, action: None, summary: named(external, summary), differences },
+        None => EarlierAction {
+            effect: None,
+            at,
+            state: None,
+            action: None,
+            summary: named(external, summary),
+            differences,
+        },
     };
     // What waits, is under way or is unresolved is decided there, not started beside.
     let settled = first.state.is_none_or(|state| state == EffectState::Accepted);

@@ -42,12 +42,24 @@ pub(super) fn facts(connection: &Connection) -> Result<Vec<FactRow>, StoreError>
 
 /// A person takes a reminder or scheduled request back.
 pub(super) async fn cancel_schedule(parts: &DeskParts, id: String) -> Result<(), Failure> {
-    change(parts, id, "schedule", "UPDATE schedules SET state = 'cancelled', next_slot = NULL WHERE id = ?1 AND state = 'active'").await
+    change(
+        parts,
+        id,
+        "schedule",
+        "UPDATE schedules SET state = 'cancelled', next_slot = NULL WHERE id = ?1 AND state = 'active'",
+    )
+    .await
 }
 
 /// A person erases what is remembered; the row stays without its words.
 pub(super) async fn forget_fact(parts: &DeskParts, id: String) -> Result<(), Failure> {
-    change(parts, id, "fact", "UPDATE facts SET erased_at = ?2, text = '', name = NULL, address = NULL WHERE id = ?1 AND erased_at IS NULL").await
+    change(
+        parts,
+        id,
+        "fact",
+        "UPDATE facts SET erased_at = ?2, text = '', name = NULL, address = NULL WHERE id = ?1 AND erased_at IS NULL",
+    )
+    .await
 }
 
 async fn change(parts: &DeskParts, id: String, what: &'static str, sql: &'static str) -> Result<(), Failure> {

@@ -5,9 +5,12 @@ use std::path::PathBuf;
 
 use rusqlite::Connection;
 
-use super::desk::DeskParts;
-use super::wire::{ActivityFilter, ActivityPage, ActivityRow, ExportFormat, ExportProgress, Exported, Failure, FailureCode, Verification};
 use super::chain;
+use super::desk::DeskParts;
+use super::wire::{
+    ActivityFilter, ActivityPage, ActivityRow, ExportFormat, ExportProgress, Exported, Failure, FailureCode,
+    Verification,
+};
 use crate::audit::{self, Export, Filter, Format};
 use crate::domain::ids::ConversationId;
 use crate::store::secure_file;
@@ -23,7 +26,11 @@ fn filter(from: ActivityFilter) -> Filter {
     }
 }
 
-pub(super) async fn page(parts: &DeskParts, asked: ActivityFilter, older: Option<i64>) -> Result<ActivityPage, Failure> {
+pub(super) async fn page(
+    parts: &DeskParts,
+    asked: ActivityFilter,
+    older: Option<i64>,
+) -> Result<ActivityPage, Failure> {
     let filter = filter(asked);
     parts.guard.store.read(move |connection| read(connection, &filter, older)).await
 }
@@ -78,7 +85,8 @@ pub(super) async fn export(
         ExportFormat::Csv => Format::Csv,
     };
     let beside = path.with_extension("part");
-    let mut export = Export::begin(store, filter(asked), format, parts.api.parts().zone.clone()).await.map_err(Failure::from)?;
+    let mut export =
+        Export::begin(store, filter(asked), format, parts.api.parts().zone.clone()).await.map_err(Failure::from)?;
     let mut file = std::fs::File::create(&beside).map_err(unwritable)?;
     secure_file(&beside).map_err(Failure::from)?;
     loop {

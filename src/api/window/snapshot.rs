@@ -101,9 +101,8 @@ struct Facts {
 }
 
 fn facts(connection: &Connection, now: Now, today: jiff::civil::Date) -> Result<Facts, StoreError> {
-    let one = |sql: &str| -> Result<i64, StoreError> {
-        Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
-    };
+    let one =
+        |sql: &str| -> Result<i64, StoreError> { Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?) };
     let (mut prevented, mut merged) = (0, 0);
     for (_, layer, count) in layer_counts(connection, today)? {
         match layer {
@@ -136,16 +135,16 @@ fn facts(connection: &Connection, now: Now, today: jiff::civil::Date) -> Result<
 fn away(connection: &Connection) -> Result<Option<Away>, StoreError> {
     let seen = meta::get::<i64>(connection, AWAY_SEEN)?.unwrap_or(0);
     let (arrived, from, until): (i64, Option<i64>, Option<i64>) = connection
-        .prepare_cached("SELECT count(*), min(sent_at), max(received_at) FROM inbound WHERE stale = 1 AND received_at > ?1")?
+        .prepare_cached(
+            "SELECT count(*), min(sent_at), max(received_at) FROM inbound WHERE stale = 1 AND received_at > ?1",
+        )?
         .query_row([seen], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let expired: Vec<ExpiredCard> = connection
         .prepare_cached(
             "SELECT id, summary FROM approvals WHERE state = 'expired' AND coalesce(decided_at, expires_at) > ?1
              ORDER BY id DESC LIMIT 5",
         )?
-        .query_map([seen], |row| {
-            Ok(ExpiredCard { approval: row.get::<_, i64>(0)?.to_string(), summary: row.get(1)? })
-        })?
+        .query_map([seen], |row| Ok(ExpiredCard { approval: row.get::<_, i64>(0)?.to_string(), summary: row.get(1)? }))?
         .collect::<Result<_, _>>()?;
     let (Some(from), Some(until)) = (from, until) else { return Ok(None) };
     let between = |sql: &str| -> Result<i64, StoreError> {

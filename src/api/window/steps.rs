@@ -3,10 +3,10 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
+use super::evidence::saved_as_file;
 use super::wire::{Chip, StepEntry, ToolField};
 use crate::domain::effect::EffectState;
 use crate::domain::ids::EffectId;
-use super::evidence::saved_as_file;
 use crate::evidence;
 use crate::store::StoreError;
 
@@ -26,7 +26,12 @@ pub(super) fn of_turn(connection: &Connection, turn: &str) -> Result<Vec<StepEnt
          WHERE turn_id = ?1 AND epoch = (SELECT epoch FROM turns WHERE id = ?1) ORDER BY ordinal",
     )?;
     let rows = statement.query_map([turn], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?, row.get::<_, String>(2)?, row.get::<_, i64>(3)?))
+        Ok((
+            row.get::<_, String>(0)?,
+            row.get::<_, Option<String>>(1)?,
+            row.get::<_, String>(2)?,
+            row.get::<_, i64>(3)?,
+        ))
     })?;
     let mut steps = Vec::new();
     let mut calls: Vec<Call> = Vec::new();
@@ -55,7 +60,15 @@ pub(super) fn of_turn(connection: &Connection, turn: &str) -> Result<Vec<StepEnt
     for call in calls {
         let fields = fields(&call.arguments);
         let chip = Chip::Running;
-        steps.push(StepEntry::Tool { name: call.name, fields, chip, differing: Vec::new(), effect: None, approval: None, millis: 0 });
+        steps.push(StepEntry::Tool {
+            name: call.name,
+            fields,
+            chip,
+            differing: Vec::new(),
+            effect: None,
+            approval: None,
+            millis: 0,
+        });
     }
     Ok(steps)
 }

@@ -4,7 +4,8 @@ use rusqlite::{Connection, params};
 
 use super::steps;
 use super::wire::{
-    BurstEntry, ControlEntry, DecisionEntry, OutboundEntry, SaidMessage, TimelineCursor, TimelineEntry, TimelinePage, TurnEntry,
+    BurstEntry, ControlEntry, DecisionEntry, OutboundEntry, SaidMessage, TimelineCursor, TimelineEntry, TimelinePage,
+    TurnEntry,
 };
 use crate::domain::ids::ConversationId;
 use crate::domain::message::Parts;
@@ -19,14 +20,21 @@ pub fn page(
     id: ConversationId,
     older: Option<TimelineCursor>,
 ) -> Result<TimelinePage, StoreError> {
-    let end = TimelineCursor { burst: i64::MAX, turn: i64::MAX, outbound: i64::MAX, approval: i64::MAX, control: i64::MAX };
+    let end =
+        TimelineCursor { burst: i64::MAX, turn: i64::MAX, outbound: i64::MAX, approval: i64::MAX, control: i64::MAX };
     let mut cursor = older.unwrap_or(end);
     let mut found: Vec<(i64, u8, TimelineEntry)> = Vec::new();
     found.extend(bursts(connection, id, cursor.burst)?.into_iter().map(|row| (row.at, 0, TimelineEntry::Burst(row))));
-    found.extend(controls(connection, id, cursor.control)?.into_iter().map(|row| (row.at, 1, TimelineEntry::Control(row))));
+    found.extend(
+        controls(connection, id, cursor.control)?.into_iter().map(|row| (row.at, 1, TimelineEntry::Control(row))),
+    );
     found.extend(turns(connection, id, cursor.turn)?.into_iter().map(|row| (row.at, 2, TimelineEntry::Turn(row))));
-    found.extend(deliveries(connection, id, cursor.outbound)?.into_iter().map(|row| (row.at, 3, TimelineEntry::Outbound(row))));
-    found.extend(decisions(connection, id, cursor.approval)?.into_iter().map(|row| (row.at, 4, TimelineEntry::Decision(row))));
+    found.extend(
+        deliveries(connection, id, cursor.outbound)?.into_iter().map(|row| (row.at, 3, TimelineEntry::Outbound(row))),
+    );
+    found.extend(
+        decisions(connection, id, cursor.approval)?.into_iter().map(|row| (row.at, 4, TimelineEntry::Decision(row))),
+    );
     found.sort_by_key(|(at, rank, _)| (*at, *rank));
     let more = found.len() > PAGE;
     let kept = found.split_off(found.len().saturating_sub(PAGE));

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::scenario::Scenario;
 use super::stage::Wire;
+use crate::api::rows::{self, DuplicateRow, EvidenceRow, TimelineRow};
 use crate::api::window::timeline_page;
 use crate::api::window::wire::TimelineEntry;
-use crate::api::rows::{self, DuplicateRow, EvidenceRow, TimelineRow};
 use crate::domain::ids::ConversationId;
 use crate::domain::time::Wall;
 use crate::store::{Store, StoreError};

@@ -117,10 +117,6 @@ impl Daemon {
         Ok(Self { child, address, errors })
     }
 
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
