@@ -247,6 +247,8 @@ pub struct Performed {
     pub reply: Option<String>,
     /// Mail only; the recipients this attempt spoke of.
     pub recipients: Vec<RecipientResult>,
+    /// A handle at the provider that the next attempt and every look get back (a draft that was not sent yet).
+    pub provider_id: Option<String>,
 }
 
 /// What a target gets to perform or reconcile.

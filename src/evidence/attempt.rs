@@ -43,6 +43,9 @@ pub fn apply_result(
         return late(tx, now, settings, row, epoch, performed);
     }
     store_recipients(tx, id, performed)?;
+    if let Some(handle) = &performed.provider_id {
+        row.provider_id = Some(handle.clone());
+    }
     let mut outcome = of_all_recipients(tx, &row, &performed.outcome)?;
     if let (Outcome::Unknown { reason }, true) = (&outcome, seeded::bug("retry_on_unknown")) {
         outcome = Outcome::Retryable { reason: reason.clone(), retry_after: None, greylisted: false };

@@ -293,6 +293,7 @@ async fn attempt(target: &dyn EffectTarget, dispatch: &Dispatch, search_first: b
                 phase: "search".into(),
                 reply: Some("found before it was sent again".into()),
                 recipients: Vec::new(),
+                provider_id: None,
             };
         }
     }
@@ -306,6 +307,7 @@ async fn attempt(target: &dyn EffectTarget, dispatch: &Dispatch, search_first: b
             phase: "request".into(),
             reply: None,
             recipients: Vec::new(),
+            provider_id: None,
         };
     }
     performed
@@ -318,6 +320,7 @@ fn not_performed(reason: String) -> Performed {
         phase: "claimed".into(),
         reply: None,
         recipients: Vec::new(),
+        provider_id: None,
     }
 }
 

@@ -121,6 +121,7 @@ impl MailSender for Maildir {
                 phase: "done".to_owned(),
                 reply: Some(format!("saved as {}, not sent", path.display())),
                 recipients: all(RecipientState::Accepted),
+                provider_id: None,
             },
             // Nothing of the mail is visible before the rename; after it the next attempt finds the file.
             Err(error) => Performed {
@@ -132,6 +133,7 @@ impl MailSender for Maildir {
                 phase: "request".to_owned(),
                 reply: None,
                 recipients: all(RecipientState::Open),
+                provider_id: None,
             },
         }
     }

@@ -8,10 +8,13 @@
 pub mod bounces;
 pub mod compose;
 pub mod credential;
+pub mod gmail;
 pub mod imap;
 pub mod maildir;
 pub mod message;
 pub mod net;
+pub mod presets;
+pub mod probe;
 pub mod query;
 pub mod smtp;
 

@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 
 use super::settings::ImapSettings;
 use crate::domain::ports::MailReadError;
-use crate::mail::credential::Credential;
+use crate::mail::credential::{Credential, CredentialError};
 use crate::mail::net::{ConnectError, Io, Tls, connect, secure};
 use crate::runtime::redact::redact;
 
@@ -26,7 +26,10 @@ pub async fn open(settings: &ImapSettings, credential: &Credential) -> Result<Im
             Err(error) => return Err(unreachable(error)),
         }
     }
-    let secret = credential.secret().await.map_err(|reason| MailReadError::Unauthorized { reason })?;
+    let secret = credential.secret().await.map_err(|error| match error {
+        CredentialError::SignIn(reason) => MailReadError::Unauthorized { reason },
+        CredentialError::Unavailable(reason) => MailReadError::Unreachable { reason },
+    })?;
     let secret = secret.as_ref().map(|secret| secret.expose_secret()).unwrap_or_default();
     let signed_in = match credential {
         Credential::Token(_) => {

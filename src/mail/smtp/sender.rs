@@ -46,7 +46,8 @@ impl SmtpSender {
             SignIn::None
         } else {
             let secret = self.credential.secret().await;
-            let secret = secret.map_err(|reason| Stopped { phase: "auth", step: Step::Broken(reason) })?;
+            // No reply of the server was heard: what is missing may be there at the next attempt.
+            let secret = secret.map_err(|error| Stopped { phase: "auth", step: Step::Broken(error.to_string()) })?;
             match (secret, &self.credential) {
                 (None, _) => SignIn::None,
                 (Some(secret), Credential::Token(_)) => SignIn::Token(self.settings.user.clone(), secret),
@@ -272,6 +273,7 @@ impl Ledger {
             phase: phase.to_owned(),
             reply: None,
             recipients: self.results,
+            provider_id: None,
         }
     }
 
@@ -292,6 +294,6 @@ impl Ledger {
             Outcome::Rejected { reason: of(RecipientState::Rejected).unwrap_or_else(|| "refused".to_owned()) }
         };
         let reply = reply.or_else(|| of(RecipientState::Open)).or_else(|| of(RecipientState::Rejected));
-        Performed { outcome, phase: phase.to_owned(), reply, recipients: self.results }
+        Performed { outcome, phase: phase.to_owned(), reply, recipients: self.results, provider_id: None }
     }
 }

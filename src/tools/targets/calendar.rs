@@ -288,7 +288,7 @@ fn unknown(reason: String) -> Performed {
 }
 
 fn done(outcome: Outcome, phase: &str) -> Performed {
-    Performed { outcome, phase: phase.to_owned(), reply: None, recipients: Vec::new() }
+    Performed { outcome, phase: phase.to_owned(), reply: None, recipients: Vec::new(), provider_id: None }
 }
 
 /// A read before the change failed: nothing left.

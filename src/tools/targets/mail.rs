@@ -58,6 +58,7 @@ impl EffectTarget for MailTarget {
                     phase: "claimed".to_owned(),
                     reply: None,
                     recipients: Vec::new(),
+                    provider_id: None,
                 };
             }
         };
@@ -72,6 +73,10 @@ impl EffectTarget for MailTarget {
     }
 
     async fn reconcile(&self, dispatch: &Dispatch) -> Found {
+        if self.sender.saves_only() {
+            // The same mail is the same file: writing it again finds it or makes it, and never makes two.
+            return Found::No { authoritative: true, detail: "the file is written again".to_owned() };
+        }
         let (Some(reader), Some(message_id)) = (&self.reader, &dispatch.message_id) else { return Found::CannotTell };
         if sent_may_be_of_an_earlier_part(dispatch) {
             let detail = "an earlier attempt reached other recipients: a copy in Sent would be theirs".to_owned();
@@ -82,14 +87,13 @@ impl EffectTarget for MailTarget {
                 receipt: Receipt {
                     source: ReceiptSource::Found,
                     provider_id: dispatch.provider_id.clone(),
-                    detail: json!({ "found_in": place, "saved_only": self.sender.saves_only() }),
+                    detail: json!({ "found_in": place }),
                 },
             },
-            // A file that is not there was not written. A mail that is not in Sent may still have arrived.
-            Ok(None) => Found::No {
-                authoritative: self.sender.saves_only(),
-                detail: format!("no mail with the Message-ID {message_id} in Sent"),
-            },
+            // A mail that is not in Sent may still have arrived.
+            Ok(None) => {
+                Found::No { authoritative: false, detail: format!("no mail with the Message-ID {message_id} in Sent") }
+            }
             Err(MailReadError::NotConfigured) => Found::CannotTell,
             Err(error) => Found::Unreachable { reason: error.to_string() },
         }

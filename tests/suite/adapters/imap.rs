@@ -6,7 +6,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use unavez::domain::mail::FrozenMail;
 use unavez::domain::ports::{MailReadError, MailReader, Secrets};
-use unavez::mail::credential::{Credential, TokenSource};
+use unavez::mail::credential::{Credential, CredentialError, TokenSource};
 use unavez::mail::imap::{ImapReader, ImapSettings};
 use unavez::mail::net::Tls;
 use unavez::runtime::secrets::MemorySecrets;
@@ -178,7 +178,7 @@ struct FixedToken;
 
 #[async_trait::async_trait]
 impl TokenSource for FixedToken {
-    async fn access_token(&self) -> Result<SecretString, String> {
+    async fn access_token(&self) -> Result<SecretString, CredentialError> {
         Ok(SecretString::from("ya29.secret-token"))
     }
 }

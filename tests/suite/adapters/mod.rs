@@ -1,6 +1,7 @@
 //! The edges against servers that speak their protocol on loopback.
 
 mod caldav;
+mod gmail;
 mod google;
 mod imap;
 mod llm;

@@ -11,7 +11,7 @@ use unavez::domain::mail::FrozenMail;
 use unavez::domain::ports::{MailSender, Secrets};
 use unavez::domain::time::Wall;
 use unavez::mail::compose::Composer;
-use unavez::mail::credential::{Credential, TokenSource};
+use unavez::mail::credential::{Credential, CredentialError, TokenSource};
 use unavez::mail::net::Tls;
 use unavez::mail::smtp::{SmtpSender, SmtpSettings};
 use unavez::runtime::secrets::MemorySecrets;
@@ -379,7 +379,7 @@ struct FixedToken;
 
 #[async_trait::async_trait]
 impl TokenSource for FixedToken {
-    async fn access_token(&self) -> Result<SecretString, String> {
+    async fn access_token(&self) -> Result<SecretString, CredentialError> {
         Ok(SecretString::from("ya29.secret-token"))
     }
 }

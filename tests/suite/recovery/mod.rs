@@ -5,11 +5,12 @@
 mod backup;
 #[cfg(target_os = "linux")]
 mod disk;
-#[cfg(target_os = "linux")]
 mod failpoints;
 mod instances;
 mod kill;
 mod locks;
+mod mail_crash;
+mod mail_resets;
 mod simulation;
 mod speed;
 mod world;
