@@ -26,9 +26,11 @@ use crate::domain::ports::{
 use crate::domain::time::Wall;
 use crate::mail::compose::Composer;
 use crate::mail::credential::Credential;
+use crate::mail::gmail::{GmailClient, GmailReader, GmailSender};
 use crate::mail::imap::{ImapReader, ImapSettings};
 use crate::mail::maildir::Maildir;
 use crate::mail::net;
+use crate::mail::presets;
 use crate::mail::smtp::{SmtpSender, SmtpSettings};
 use crate::model::genai::{GenaiModel, ProviderSettings};
 use crate::model::practice::PracticeModel;
@@ -283,6 +285,13 @@ impl MailCheck for ImapReader {
 }
 
 #[async_trait]
+impl MailCheck for GmailSender {
+    async fn check(&self) -> Result<(), String> {
+        Self::check(self).await
+    }
+}
+
+#[async_trait]
 impl MailCheck for Maildir {
     async fn check(&self) -> Result<(), String> {
         Ok(())
@@ -317,6 +326,7 @@ pub(super) fn mail(
                 tls: tls(smtp.tls),
                 user: smtp.user.clone(),
                 final_reply_timeout: smtp.final_reply_timeout,
+                files_sent: presets::files_sent(&smtp.host),
                 ..SmtpSettings::default()
             };
             let credential =
@@ -324,8 +334,18 @@ pub(super) fn mail(
             let sender = Arc::new(SmtpSender::new(settings, credential, account, composer));
             Ok(MailEdges { checks: with_reader(sender.clone()), sender, sent: reader.clone(), reader, from })
         }
-        MailBackend::Maildir | MailBackend::Gmail => {
+        MailBackend::Gmail => {
+            let tokens = Arc::new(oauth(config, secrets, clock)?);
+            let client = Arc::new(GmailClient::new(&config.mail.gmail.api_url, tokens)?);
+            let sender = Arc::new(GmailSender::new(client.clone(), account, composer));
+            // The API reads as well; a configured IMAP server is the person's own choice.
+            let reader = reader.or_else(|| Some(Arc::new(GmailReader::new(client))));
+            Ok(MailEdges { checks: with_reader(sender.clone()), sender, sent: reader.clone(), reader, from })
+        }
+        MailBackend::Maildir => {
             let sender = Arc::new(Maildir::new(maildir, account, composer));
+            // What was saved can be searched and read until there is a mailbox.
+            let reader = reader.or_else(|| Some(sender.clone()));
             Ok(MailEdges { checks: with_reader(sender.clone()), sent: Some(sender.clone()), sender, reader, from })
         }
     }
@@ -377,20 +397,26 @@ fn credential(
     match auth {
         MailAuth::Password if *password == SecretRef::None => Ok(Credential::None),
         MailAuth::Password => Ok(Credential::Password { secrets: secrets.clone(), name: name.to_owned() }),
-        MailAuth::Xoauth2 => {
-            let from = &config.mail.oauth;
-            let settings = OAuthSettings {
-                auth_url: from.auth_url.clone(),
-                token_url: from.token_url.clone(),
-                client_id: from.client_id.clone(),
-                scopes: vec![MAIL_SCOPE.to_owned()],
-            };
-            let names = OAuthSecrets {
-                client_secret: "mail.oauth.client_secret".to_owned(),
-                refresh_token: "mail.oauth.refresh_token".to_owned(),
-            };
-            let client = OAuthClient::new(settings, secrets.clone(), names, clock.clone())?;
-            Ok(Credential::Token(Arc::new(client)))
-        }
+        MailAuth::Xoauth2 => Ok(Credential::Token(Arc::new(oauth(config, secrets, clock)?))),
     }
+}
+
+/// The sign-in of `[mail.oauth]`.
+fn oauth(config: &Config, secrets: &Arc<dyn Secrets>, clock: &Arc<dyn Clock>) -> Result<OAuthClient, StartError> {
+    let from = &config.mail.oauth;
+    // Gmail's backend needs no addresses of its own: Google's are known.
+    let or_google = |url: &str, google: &str| {
+        if url.is_empty() && config.mail.backend == MailBackend::Gmail { google.to_owned() } else { url.to_owned() }
+    };
+    let settings = OAuthSettings {
+        auth_url: or_google(&from.auth_url, "https://accounts.google.com"),
+        token_url: or_google(&from.token_url, "https://oauth2.googleapis.com"),
+        client_id: from.client_id.clone(),
+        scopes: vec![MAIL_SCOPE.to_owned()],
+    };
+    let names = OAuthSecrets {
+        client_secret: "mail.oauth.client_secret".to_owned(),
+        refresh_token: "mail.oauth.refresh_token".to_owned(),
+    };
+    Ok(OAuthClient::new(settings, secrets.clone(), names, clock.clone())?)
 }

@@ -37,6 +37,8 @@ pub enum StartError {
     OAuth(#[from] crate::runtime::oauth::OAuthError),
     #[error("the calendar cannot be set up: {0}")]
     Calendar(#[from] crate::domain::ports::CalendarError),
+    #[error("no connections can be made: {0}")]
+    Http(#[from] reqwest::Error),
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
     #[error(transparent)]

@@ -261,7 +261,7 @@ impl EffectTarget for Scripted {
 }
 
 pub fn performed(outcome: Outcome, phase: &str) -> Performed {
-    Performed { outcome, phase: phase.into(), reply: None, recipients: Vec::new() }
+    Performed { outcome, phase: phase.into(), reply: None, recipients: Vec::new(), provider_id: None }
 }
 
 pub fn accepted(id: &str) -> Performed {
