@@ -9,7 +9,6 @@ mod failpoints;
 mod instances;
 mod kill;
 mod locks;
-mod mail_crash;
 mod mail_resets;
 mod simulation;
 mod speed;
