@@ -73,7 +73,7 @@ impl EffectTarget for MailTarget {
     }
 
     async fn reconcile(&self, dispatch: &Dispatch) -> Found {
-        if self.sender.saves_only() {
+        if self.sender.saves_only() && self.reader.is_none() {
             // The same mail is the same file: writing it again finds it or makes it, and never makes two.
             return Found::No { authoritative: true, detail: "the file is written again".to_owned() };
         }
@@ -87,7 +87,7 @@ impl EffectTarget for MailTarget {
                 receipt: Receipt {
                     source: ReceiptSource::Found,
                     provider_id: dispatch.provider_id.clone(),
-                    detail: json!({ "found_in": place }),
+                    detail: json!({ "found_in": place, "saved_only": self.sender.saves_only() }),
                 },
             },
             // A mail that is not in Sent may still have arrived.
