@@ -90,10 +90,11 @@ impl EffectTarget for MailTarget {
                     detail: json!({ "found_in": place, "saved_only": self.sender.saves_only() }),
                 },
             },
-            // A mail that is not in Sent may still have arrived.
-            Ok(None) => {
-                Found::No { authoritative: false, detail: format!("no mail with the Message-ID {message_id} in Sent") }
-            }
+            // A file that is not there was not written. A mail that is not in Sent may still have arrived.
+            Ok(None) => Found::No {
+                authoritative: self.sender.saves_only(),
+                detail: format!("no mail with the Message-ID {message_id} in Sent"),
+            },
             Err(MailReadError::NotConfigured) => Found::CannotTell,
             Err(error) => Found::Unreachable { reason: error.to_string() },
         }
