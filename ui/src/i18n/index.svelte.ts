@@ -1,11 +1,10 @@
 /** Words and formats. Two catalogues with the same keys; the language and zone come from the core. */
 import type { Language } from '../ipc/bindings';
+import type { Catalogue, Key } from './catalogue';
 import { en } from './en';
 import { es } from './es';
 
-export type Key = keyof typeof en;
-export type Message = string | { one: string; other: string };
-export type Catalogue = Record<Key, Message>;
+export type { Catalogue, Key, Message } from './catalogue';
 export type Params = Record<string, string | number>;
 
 const catalogues: Record<Language, Catalogue> = { en, es };

@@ -5,19 +5,24 @@ import { join } from 'node:path';
 import { parse } from 'svelte/compiler';
 import { expect, it } from 'vitest';
 
-import { en } from '../i18n/en';
-import { es } from '../i18n/es';
+import { en, parts as english } from '../i18n/en';
+import { es, parts as spanish } from '../i18n/es';
 
 const SRC = join(import.meta.dirname, '..');
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => !name.includes('testing') && !name.includes('fake'));
 const components = files.filter((name) => name.endsWith('.svelte'));
-const sources = files.filter((name) => /\.(svelte|ts)$/.test(name) && !/i18n\/(en|es)\.ts$/.test(name));
+const sources = files.filter((name) => /\.(svelte|ts)$/.test(name) && !/i18n\/(en|es)\//.test(name));
 const read = (name: string) => readFileSync(join(SRC, name), 'utf8');
 
 it('has the same keys and the same placeholders in both languages', () => {
   expect(Object.keys(es).sort()).toEqual(Object.keys(en).sort());
   const holes = (message: unknown) => [...new Set(JSON.stringify(message).match(/\{\w+\}/g) ?? [])].sort();
   for (const key of Object.keys(en) as (keyof typeof en)[]) expect([key, holes(es[key])]).toEqual([key, holes(en[key])]);
+});
+
+it.each([['en', english], ['es', spanish]])('tells each key of %s in one part only', (_, parts) => {
+  const keys = Object.values(parts).flatMap((part) => Object.keys(part));
+  expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
 });
 
 it('has no empty and no forgotten word', () => {
