@@ -251,6 +251,7 @@ impl Stack {
             model: self.model.clone(),
             fallback: self.fallback.clone(),
             tools: self.registry.clone(),
+            channels: self.channels.clone(),
             settings: Arc::new(settings::turns(&self.config, &self.locale)),
         })
     }

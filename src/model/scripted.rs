@@ -21,6 +21,8 @@ pub struct Line {
     /// Thinking time in milliseconds.
     pub after_ms: u64,
     pub text: String,
+    /// Milliseconds over which the text is written, after the thinking.
+    pub stream_ms: u64,
     pub calls: Vec<ScriptedCall>,
     /// Fails instead of answering.
     pub error: Option<ScriptedError>,
@@ -77,6 +79,12 @@ impl Line {
 
     pub fn after(mut self, time: Duration) -> Self {
         self.after_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self
+    }
+
+    /// Written word by word over so long.
+    pub fn over(mut self, time: Duration) -> Self {
+        self.stream_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         self
     }
 
@@ -198,11 +206,21 @@ impl ChatModel for ScriptedModel {
         if line.after_ms > 0 {
             self.clock.sleep(Duration::from_millis(line.after_ms)).await;
         }
+        if line.stream_ms > 0 {
+            let words: Vec<&str> = line.text.split_inclusive(' ').collect();
+            let pause = Duration::from_millis(line.stream_ms) / u32::try_from(words.len().max(1)).unwrap_or(u32::MAX);
+            for word in words {
+                sink.text(word);
+                self.clock.sleep(pause).await;
+            }
+        }
         taken.finished = true;
         let calls = self.finish(index, &line);
         match line.error {
             None => {
-                sink.text(&line.text);
+                if line.stream_ms == 0 {
+                    sink.text(&line.text);
+                }
                 // About four characters a token, so that budgets and displays have something to count.
                 let read = request.system.len() + request.messages.iter().map(size).sum::<usize>();
                 let usage = Usage {

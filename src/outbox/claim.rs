@@ -20,6 +20,8 @@ pub(super) struct Head {
     pub conversation_kind: ConversationKind,
     pub state: State,
     pub not_before: Elapsed,
+    /// A part that stands is to be edited first.
+    pub amending: bool,
 }
 
 /// First open message of each conversation, oldest first.
@@ -27,7 +29,9 @@ pub(super) fn heads(connection: &Connection) -> Result<Vec<Head>, StoreError> {
     Ok(connection
         .prepare_cached(
             "SELECT o.id, o.conversation_id, c.channel, c.account, c.contact, c.thread, c.kind, o.state,
-                    o.not_before_elapsed, MIN(o.sequence)
+                    o.not_before_elapsed,
+                    o.parts_done > 0 AND EXISTS (SELECT 1 FROM outbound_edits e WHERE e.outbound_id = o.id AND e.state = 'queued'),
+                    MIN(o.sequence)
              FROM outbound o JOIN conversations c ON c.id = o.conversation_id
              WHERE o.state IN ('queued', 'sending')
              GROUP BY o.conversation_id ORDER BY o.queued_at, o.id",
@@ -40,6 +44,7 @@ pub(super) fn heads(connection: &Connection) -> Result<Vec<Head>, StoreError> {
                 conversation_kind: conversation_kind(&row.get::<_, String>(6)?),
                 state: row.get(7)?,
                 not_before: row.get(8)?,
+                amending: row.get(9)?,
             })
         })?
         .collect::<Result<_, _>>()?)
@@ -55,7 +60,7 @@ pub(super) fn address(row: &Row<'_>, first: usize) -> rusqlite::Result<Address> 
     Ok(Address { channel, account: row.get(first + 1)?, contact: row.get(first + 2)?, thread: row.get(first + 3)? })
 }
 
-fn conversation_kind(text: &str) -> ConversationKind {
+pub(super) fn conversation_kind(text: &str) -> ConversationKind {
     if text == "group" { ConversationKind::Group } else { ConversationKind::Private }
 }
 

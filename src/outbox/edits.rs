@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, params};
 
+use super::enums::State;
+use super::settle;
+use super::stream::STREAMED;
 use crate::domain::conversation::Address;
 use crate::domain::ids::{ConversationId, OutboundId};
 use crate::domain::ports::{Channel, OutboundPart, SendOutcome, SendRefusal};
@@ -51,13 +54,14 @@ pub(super) struct Due {
 pub(super) fn due(connection: &Connection) -> Result<Vec<Due>, StoreError> {
     let rows: Vec<(Due, Option<String>)> = connection
         .prepare_cached(
-            "SELECT e.outbound_id, o.conversation_id, c.channel, c.account, c.contact, c.thread, e.not_before_elapsed,
+            "SELECT e.outbound_id, o.conversation_id, c.channel, c.account, c.contact, c.thread, MAX(e.not_before_elapsed, CASE WHEN o.ordinal = ?1 THEN o.not_before_elapsed ELSE 0 END),
                     json_extract(o.external_ids, '$[0]'), e.content, e.buttons, e.version, e.attempts
              FROM outbound_edits e JOIN outbound o ON o.id = e.outbound_id JOIN conversations c ON c.id = o.conversation_id
-             WHERE e.state = 'queued' AND o.state NOT IN ('held', 'queued', 'sending')
+             WHERE e.state = 'queued' AND (o.state NOT IN ('held', 'queued', 'sending')
+                   OR (o.ordinal = ?1 AND o.state = 'queued' AND o.parts_done > 0))
              ORDER BY e.queued_at, e.outbound_id",
         )?
-        .query_map([], |row| {
+        .query_map([STREAMED], |row| {
             let due = Due {
                 outbound: row.get(0)?,
                 conversation: row.get(1)?,
@@ -139,5 +143,29 @@ pub(super) fn settle(
          WHERE outbound_id = ?1",
     )?
     .execute(params![due.outbound, not_before, due.version, state, error.map(|text| redact(text))])?;
+    if state == "failed" {
+        unfinished(tx, now, due)?;
+    }
+    Ok(())
+}
+
+/// The last edit of an answer that grew is given up: the person may have read half of it. *Send again* sends it whole.
+fn unfinished(tx: &Transaction<'_>, now: Now, due: &Due) -> Result<(), StoreError> {
+    let ended = tx
+        .prepare_cached(
+            "UPDATE outbound SET parts_done = 0 WHERE id = ?1 AND ordinal = ?2 AND state = 'queued'
+                 AND EXISTS (SELECT 1 FROM outbound_edits e WHERE e.outbound_id = outbound.id AND e.state = 'failed')",
+        )?
+        .execute(params![due.outbound, STREAMED])?;
+    if ended > 0 {
+        settle::mark(
+            tx,
+            now,
+            due.outbound,
+            due.conversation,
+            State::Uncertain,
+            "the end of the answer could not be shown",
+        )?;
+    }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::enums::{Kind, Mode, State};
+use super::stream::STREAMED;
 use crate::audit::{self, Actor, Entry};
 use crate::domain::ids::{ConversationId, OutboundId, TurnId};
 use crate::domain::time::Now;
@@ -131,14 +132,14 @@ pub fn release_batch(tx: &Transaction<'_>, turn: &TurnId, epoch: i64) -> Result<
 }
 
 /// A turn was rolled back or stopped: what it had not begun to send is cancelled. Gives how many rows that were.
-/// Of a message sent in part, what is left is cancelled too.
+/// Of a message sent in part, what is left is cancelled too; an answer that grew ends as whole as it is.
 pub fn cancel_turn(tx: &Transaction<'_>, turn: &TurnId, epoch: i64) -> Result<usize, StoreError> {
     Ok(tx
         .prepare_cached(
             "UPDATE outbound SET state = 'cancelled', error = 'the turn was stopped'
-             WHERE turn_id = ?1 AND turn_epoch = ?2 AND state IN ('held', 'queued')",
+             WHERE turn_id = ?1 AND turn_epoch = ?2 AND state IN ('held', 'queued') AND NOT (ordinal = ?3 AND parts_done > 0)",
         )?
-        .execute(params![turn, epoch])?)
+        .execute(params![turn, epoch, STREAMED])?)
 }
 
 /// A person stopped the conversation: messages and replies that had not begun to be sent are cancelled; cards,
@@ -147,9 +148,10 @@ pub fn cancel_conversation(tx: &Transaction<'_>, conversation: ConversationId) -
     Ok(tx
         .prepare_cached(
             "UPDATE outbound SET state = 'cancelled', error = 'stopped'
-             WHERE conversation_id = ?1 AND state IN ('held', 'queued') AND kind IN ('message', 'reply')",
+             WHERE conversation_id = ?1 AND state IN ('held', 'queued') AND kind IN ('message', 'reply')
+               AND NOT (ordinal IS ?2 AND parts_done > 0)",
         )?
-        .execute(params![conversation])?)
+        .execute(params![conversation, STREAMED])?)
 }
 
 /// A person's *send again* of an uncertain or failed message: a new row with the parts that are still open.

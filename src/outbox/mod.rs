@@ -15,6 +15,7 @@ mod rates;
 mod rows;
 mod settings;
 mod settle;
+mod stream;
 pub mod typing;
 mod worker;
 
@@ -28,6 +29,7 @@ pub use rates::{Limiter, Rates};
 pub use rows::{Delivery, Turn, delivered_texts, of_turn, state, wait_settled};
 pub use settings::{Settings, choose_mode};
 pub use settle::move_conversation;
+pub use stream::{Growing, finish, grow};
 pub use typing::Typing;
 pub use worker::{Deps, Worker};
 

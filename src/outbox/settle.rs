@@ -6,6 +6,7 @@ use rusqlite::{Transaction, params};
 
 use super::claim::{Claimed, THREAD_GONE};
 use super::enums::{Kind, Mode, State};
+use super::stream::STREAMED;
 use crate::audit::{self, Actor, Entry};
 use crate::domain::ids::{ConversationId, OutboundId, TurnId};
 use crate::domain::language::Language;
@@ -25,6 +26,8 @@ pub(super) struct Progress {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Policy {
     pub fall_back: bool,
+    /// Between two texts of a message that grows.
+    pub edit_interval: Duration,
     pub language: Language,
     /// For jitter, `0.0..1.0`.
     pub fraction: f64,
@@ -41,6 +44,7 @@ struct RowFacts {
     turn: Option<TurnId>,
     epoch: Option<i64>,
     sequence_in_turn: Option<i64>,
+    streamed: bool,
 }
 
 /// State of the row after `outcome`, committed with everything that follows from it.
@@ -55,7 +59,9 @@ pub(super) fn settle(
     let id = claimed.id;
     let row = facts(tx, id)?;
     match outcome {
-        SendOutcome::Delivered { external_id } => delivered(tx, now, claimed, progress, &row, external_id.as_deref()),
+        SendOutcome::Delivered { external_id } => {
+            delivered(tx, now, claimed, progress, &row, external_id.as_deref(), policy.edit_interval)
+        }
         SendOutcome::NotSent { reason, retry_after } => {
             let turn_runs = match (&row.turn, row.epoch) {
                 (Some(turn), Some(epoch)) => acting(tx, turn, epoch)?,
@@ -87,9 +93,9 @@ pub(super) fn settle(
 fn facts(tx: &Transaction<'_>, id: OutboundId) -> Result<RowFacts, StoreError> {
     Ok(tx
         .prepare_cached(
-            "SELECT kind, mode, attempts, turn_id, turn_epoch, sequence_in_turn FROM outbound WHERE id = ?1",
+            "SELECT kind, mode, attempts, turn_id, turn_epoch, sequence_in_turn, ordinal IS ?2 FROM outbound WHERE id = ?1",
         )?
-        .query_row([id], |row| {
+        .query_row(params![id, STREAMED], |row| {
             Ok(RowFacts {
                 kind: row.get(0)?,
                 mode: row.get(1)?,
@@ -97,6 +103,7 @@ fn facts(tx: &Transaction<'_>, id: OutboundId) -> Result<RowFacts, StoreError> {
                 turn: row.get(3)?,
                 epoch: row.get(4)?,
                 sequence_in_turn: row.get(5)?,
+                streamed: row.get(6)?,
             })
         })?)
 }
@@ -124,9 +131,11 @@ fn delivered(
     progress: Progress,
     row: &RowFacts,
     external_id: Option<&str>,
+    edit_interval: Duration,
 ) -> Result<State, StoreError> {
     let done = progress.part + 1;
-    let state = if done >= progress.total { State::Delivered } else { State::Queued };
+    let whole = done >= progress.total && !(row.streamed && finished_meanwhile(tx, claimed)?);
+    let state = if whole { State::Delivered } else { State::Queued };
     tx.prepare_cached(
         "UPDATE outbound SET state = ?2, parts_done = ?3, parts_total = ?4, attempts = 0, error = NULL,
              external_ids = CASE WHEN ?5 IS NULL THEN external_ids ELSE json_insert(external_ids, '$[#]', ?5) END,
@@ -141,7 +150,12 @@ fn delivered(
         external_id,
         now.wall
     ])?;
-    if state == State::Queued {
+    if row.streamed {
+        tx.prepare_cached("UPDATE outbound SET not_before_elapsed = ?2 WHERE id = ?1")?
+            .execute(params![claimed.id, now.elapsed.plus(edit_interval)])?;
+    }
+    // An answer that grew was told of when its message appeared.
+    if state == State::Queued || (row.streamed && row.sequence_in_turn.is_some()) {
         return Ok(state);
     }
     let sequence = match (&row.turn, row.sequence_in_turn) {
@@ -161,6 +175,16 @@ fn delivered(
         "message delivered"
     );
     Ok(state)
+}
+
+/// The answer was finished while its beginning was on its way: its end is still to be shown.
+fn finished_meanwhile(tx: &Transaction<'_>, claimed: &Claimed) -> Result<bool, StoreError> {
+    Ok(tx
+        .prepare_cached(
+            "SELECT 1 FROM outbound o JOIN turns t ON t.id = o.turn_id
+             WHERE o.id = ?1 AND o.content <> ?2 AND t.state = 'ended'",
+        )?
+        .exists(params![claimed.id, claimed.content])?)
 }
 
 /// Position among the deliveries of its turn, from 1, in the order they arrived.
@@ -214,6 +238,20 @@ fn end(
         "message not delivered"
     );
     Ok(state)
+}
+
+/// The row ends as `state`, for a reason that is no answer to its own request.
+pub(super) fn mark(
+    tx: &Transaction<'_>,
+    now: Now,
+    id: OutboundId,
+    conversation: ConversationId,
+    state: State,
+    reason: &str,
+) -> Result<(), StoreError> {
+    let row = facts(tx, id)?;
+    set_state(tx, id, state, Some(reason))?;
+    note(tx, now, id, conversation, &row, state, row.sequence_in_turn)
 }
 
 fn note(

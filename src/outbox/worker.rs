@@ -117,7 +117,7 @@ impl Worker {
     async fn round(&mut self) -> Result<Option<Elapsed>, StoreError> {
         let mut next: Option<Elapsed> = None;
         for head in self.deps.store.read(claim::heads).await? {
-            if head.state == State::Sending || self.busy.contains(&head.conversation) {
+            if head.state == State::Sending || head.amending || self.busy.contains(&head.conversation) {
                 continue;
             }
             let Some(channel) = self.deps.channels.get(head.address.channel).cloned() else { continue };
@@ -181,6 +181,10 @@ async fn try_deliver(deps: &Deps, channel: &dyn Channel, id: OutboundId) -> Resu
             let progress = Progress { part: claimed.parts_done, total: parts.len() };
             (progress, send_part(channel, &claimed, markdown.clone(), progress).await)
         }
+        // A message that grew is whole: its last edit was made before it came here.
+        None if claimed.parts_done > 0 && !parts.is_empty() => {
+            (Progress { part: parts.len() - 1, total: parts.len() }, SendOutcome::Delivered { external_id: None })
+        }
         None => (
             Progress { part: claimed.parts_done, total: parts.len() },
             SendOutcome::Refused { reason: "there is nothing to send".to_owned(), kind: SendRefusal::Other },
@@ -197,6 +201,7 @@ async fn try_deliver(deps: &Deps, channel: &dyn Channel, id: OutboundId) -> Resu
         let (claimed, outcome) = (claimed.clone(), outcome.clone());
         let policy = Policy {
             fall_back: deps.settings.fallback_to_batch_on_error,
+            edit_interval: deps.settings.edit_interval,
             language: deps.settings.language,
             fraction: deps.ids.fraction(),
         };

@@ -111,14 +111,7 @@ pub async fn check(
     if closing.ending != Ending::Answered || state.progress().is_some_and(|progress| progress.claim_corrected()) {
         return Ok(None);
     }
-    let claimed = claimed(&closing.text);
-    let called = |tool: &str| {
-        steps.iter().any(|step| match step {
-            Step::ToolResult(answer) => answer.name == tool,
-            Step::Input(_) | Step::ModelReply(_) | Step::Summary(_) | Step::Correction(_) | Step::Final(_) => false,
-        })
-    };
-    let Some(tool) = claimed.into_iter().find(|tool| !called(tool)) else { return Ok(None) };
+    let Some(tool) = claimed(&closing.text).into_iter().find(|tool| !called(steps, tool)) else { return Ok(None) };
     let since = Wall(deps.clock.now().wall.0 - 86_400_000);
     if deps.store.read(move |connection| shown(connection, tool, since)).await? {
         return Ok(None);
@@ -131,6 +124,18 @@ pub async fn check(
              seen that answer. If it should be done, do it now with the tool; otherwise answer again without the claim."
         ),
     }))
+}
+
+/// The text so far claims what this turn did not do: not to be shown before it is checked.
+pub fn may_claim(text: &str, steps: &[Step]) -> bool {
+    claimed(text).into_iter().any(|tool| !called(steps, tool))
+}
+
+fn called(steps: &[Step], tool: &str) -> bool {
+    steps.iter().any(|step| match step {
+        Step::ToolResult(answer) => answer.name == tool,
+        Step::Input(_) | Step::ModelReply(_) | Step::Summary(_) | Step::Correction(_) | Step::Final(_) => false,
+    })
 }
 
 /// Tools whose action the text claims. A question or a negation close by is no claim.

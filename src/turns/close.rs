@@ -70,8 +70,11 @@ fn reply(tx: &Transaction<'_>, now: Now, turn: &Turn, steps: &[Step], text: &str
     if text.is_empty() {
         return Ok(());
     }
-    let sent =
-        outbox::delivered_texts(tx, &outbox::Turn { id: turn.id.clone(), epoch: turn.epoch }, turn.conversation)?;
+    let this = outbox::Turn { id: turn.id.clone(), epoch: turn.epoch };
+    if outbox::finish(tx, now, &this, text)? {
+        return Ok(());
+    }
+    let sent = outbox::delivered_texts(tx, &this, turn.conversation)?;
     if sent.iter().any(|earlier| earlier.trim() == text) {
         return Ok(());
     }

@@ -22,6 +22,7 @@ mod start;
 pub mod steps;
 mod stop;
 mod store;
+mod stream;
 mod summary;
 pub mod usage;
 mod words;

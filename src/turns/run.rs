@@ -13,12 +13,13 @@ use super::machine::{self, Command, Event, State};
 use super::prompt;
 use super::steps::{Input, ModelReply, Step, ToolAnswer};
 use super::store::{self, Turn, Used};
+use super::stream::{self, Written};
 use super::summary;
 use super::usage;
 use super::worker::TurnsDeps;
 use crate::domain::chat::{ChatReply, ChatRequest, ModelError, ToolCall};
 use crate::domain::ids::TurnId;
-use crate::domain::ports::{ChatModel, NoSink};
+use crate::domain::ports::ChatModel;
 use crate::domain::tool::ToolKind;
 use crate::runtime::{backoff, failpoint};
 use crate::store::{Durability, StoreError};
@@ -199,9 +200,11 @@ async fn ask(
     let began = deps.clock.now().elapsed;
     let model = choose(deps, turn, attempt).await?;
     failpoint::hit("model.before_request").map_err(StoreError::from)?;
+    let written = Written::default();
     let asked = tokio::select! {
         biased;
-        reply = model.reply(&request, &NoSink) => reply,
+        reply = model.reply(&request, &written) => reply,
+        shown = stream::show(deps, turn, steps, &written) => match shown? {},
         () = deps.clock.sleep(deps.settings.request_timeout) => Err(ModelError::Unavailable {
             reason: format!("no answer within {} s", deps.settings.request_timeout.as_secs()),
             retry_after: None,

@@ -59,6 +59,8 @@ pub struct Settings {
     pub max_tokens_per_turn: i64,
     /// Longest wait for one reply of the model.
     pub request_timeout: Duration,
+    /// Shortest time between two texts of an answer that grows while it is written.
+    pub stream_interval: Duration,
     /// By model name.
     pub prices: BTreeMap<String, Price>,
     /// In the prices' currency; 0: none.
@@ -86,6 +88,7 @@ impl Default for Settings {
             turn_timeout: Duration::from_secs(600),
             max_tokens_per_turn: 1_000_000,
             request_timeout: Duration::from_secs(120),
+            stream_interval: Duration::from_millis(1500),
             prices: BTreeMap::new(),
             budget_per_day: 0.0,
             name: "Unavez".to_owned(),

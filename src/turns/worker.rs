@@ -14,6 +14,7 @@ use super::start::{self, Taken};
 use super::store;
 use crate::domain::ids::{ConversationId, TurnId};
 use crate::domain::ports::{ChatModel, Clock, IdSource};
+use crate::outbox::Channels;
 use crate::runtime::backoff;
 use crate::store::{Durability, Store, StoreError, Table};
 use crate::tools::Registry;
@@ -28,6 +29,8 @@ pub struct TurnsDeps {
     /// Tried from the third attempt on, only while the turn has no effect.
     pub fallback: Option<Arc<dyn ChatModel>>,
     pub tools: Arc<Registry>,
+    /// Where answers may grow.
+    pub channels: Channels,
     pub settings: Arc<Settings>,
 }
 

@@ -157,6 +157,7 @@ impl Desk {
             model: Arc::new(self.model.clone()),
             fallback: None,
             tools: Arc::new(Registry::new(tools)),
+            channels: channels.clone(),
             settings: Arc::new(self.settings.clone()),
         });
         let deliveries = outbox::Worker::new(outbox::Deps {

@@ -8,3 +8,4 @@ mod mail;
 mod telegram_bursts;
 mod telegram_control;
 mod telegram_media;
+mod telegram_streaming;

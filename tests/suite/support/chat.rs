@@ -39,6 +39,8 @@ pub struct Options {
     pub poll: Duration,
     pub token: &'static str,
     pub model_takes: Duration,
+    /// What the model says first, before it falls back to "done".
+    pub script: Vec<Line>,
     /// Without it, bursts stay queued.
     pub turns_run: bool,
     pub outbox_runs: bool,
@@ -59,6 +61,7 @@ impl Default for Options {
             poll: Duration::from_secs(2),
             token: TOKEN,
             model_takes: Duration::ZERO,
+            script: Vec::new(),
             turns_run: true,
             outbox_runs: true,
             hears: None,
@@ -146,7 +149,7 @@ impl Chat {
         let mut options = options;
         options.inbox.hear_voice = options.hears.is_some();
         let answer = Line::say("done").after(options.model_takes).again();
-        let model = ScriptedModel::new(clock.clone(), [answer]);
+        let model = ScriptedModel::new(clock.clone(), std::mem::take(&mut options.script).into_iter().chain([answer]));
         let shutdown = Shutdown::new();
 
         let inbox = inbox::Deps {
@@ -175,6 +178,7 @@ impl Chat {
                 model: Arc::new(model.clone()),
                 fallback: None,
                 tools: Arc::new(Registry::new(Vec::new())),
+                channels: channels.clone(),
                 settings: Arc::new(options.turns),
             };
             shutdown.spawn("turns", turns::Worker::new(turns).run());
