@@ -90,6 +90,8 @@ impl Telegram {
                 .map_err(|error| offline(error.to_string()))
         };
         let url: reqwest::Url = url;
+        // Both address families are tried, the second 300 ms after the first (RFC 8305), so that a network that swallows
+        // one costs no more than that; the connection that stands is kept. None within 5 s is `Offline`.
         Ok(Bots {
             poll: bot(self.settings.poll_timeout + POLL_SLACK)?.set_api_url(url.clone()),
             send: bot(REQUEST_TIMEOUT)?.set_api_url(url),

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 use teloxide::types::MessageEntityKind;
 
@@ -109,4 +111,58 @@ proptest! {
         let letters = |text: &str| text.chars().filter(|c| c.is_alphabetic()).collect::<String>();
         prop_assert_eq!(letters(&parts.concat()), letters(&text));
     }
+}
+
+/// Listens on `address` and swallows every further connection, as a broken route does: its queue is full.
+fn black_hole(address: &str) -> (std::net::TcpListener, Vec<std::net::TcpStream>) {
+    let listener = std::net::TcpListener::bind(address).unwrap();
+    let to = listener.local_addr().unwrap();
+    let mut waiting = Vec::new();
+    while let Ok(stream) = std::net::TcpStream::connect_timeout(&to, Duration::from_millis(300)) {
+        waiting.push(stream);
+        assert!(waiting.len() < 100_000, "the queue has no end");
+    }
+    (listener, waiting)
+}
+
+/// A bot whose server has these addresses, with the connection settings of the channel.
+fn bot(port: u16, addresses: [std::net::SocketAddr; 2]) -> teloxide::Bot {
+    let client = teloxide::net::default_reqwest_settings()
+        .timeout(Duration::from_secs(30))
+        .no_proxy()
+        .resolve_to_addrs("bot.test", &addresses)
+        .build()
+        .unwrap();
+    teloxide::Bot::with_client("1:t", client).set_api_url(format!("http://bot.test:{port}").parse().unwrap())
+}
+
+#[tokio::test]
+async fn case_d20_a_family_that_swallows_connections_costs_no_call() {
+    let (hole, _waiting) = black_hole("[::1]:0");
+    let port = hole.local_addr().unwrap().port();
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+    let answer = || async { axum::Json(serde_json::json!({ "ok": true, "result": { "id": 1 } })) };
+    let router = axum::Router::new().fallback(answer);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let bot = bot(port, [hole.local_addr().unwrap(), ([127, 0, 0, 1], port).into()]);
+    for call in 0..2 {
+        let began = std::time::Instant::now();
+        super::bot::call(&bot, teloxide::payloads::GetMe::new()).await.unwrap();
+        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+        // The family that worked is the connection that is kept.
+        assert!(call == 0 || began.elapsed() < Duration::from_millis(250), "{:?}", began.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn case_d20_when_both_families_fail_the_channel_is_offline() {
+    let (six, _waiting) = black_hole("[::1]:0");
+    let port = six.local_addr().unwrap().port();
+    let (four, _too) = black_hole(&format!("127.0.0.1:{port}"));
+    let bot = bot(port, [six.local_addr().unwrap(), four.local_addr().unwrap()]);
+    let began = std::time::Instant::now();
+    let error = super::bot::call(&bot, teloxide::payloads::GetMe::new()).await.unwrap_err();
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    let state = super::errors::poll_error(&error);
+    assert!(matches!(state, crate::domain::ports::PollError::Offline { .. }), "{state:?}");
 }
