@@ -304,10 +304,12 @@ fn copied(path: &Path, files: &Path) -> Answer<crate::domain::message::Media> {
     let place = files.join(&sha256);
     std::fs::write(&place, &bytes).map_err(unreadable)?;
     crate::store::secure_file(&place)?;
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     Ok(crate::domain::message::Media {
         kind: "document".to_owned(),
         file: sha256.clone(),
-        name: path.file_name().map(|name| name.to_string_lossy().into_owned()),
+        text: crate::domain::document::excerpt(name.as_deref(), None, &bytes),
+        name,
         mime: None,
         bytes: i64::try_from(bytes.len()).ok(),
         attachment: Some(sha256),

@@ -127,6 +127,7 @@ fn structure_comes_first_and_waits_for_the_longer_window() {
         bytes: None,
         attachment: None,
         problem: None,
+        text: None,
         transcript: None,
     };
     let photo = Parts { media: vec![media], ..Parts::default() };
@@ -201,6 +202,7 @@ fn the_deadline_is_the_window_or_the_cap() {
         bytes: None,
         attachment: None,
         problem: None,
+        text: None,
         transcript: Some(Transcript::Pending),
     });
     assert_eq!(due(&[voice]), (10_000, FlushReason::MaxWait, 1));

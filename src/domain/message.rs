@@ -102,6 +102,9 @@ pub struct Media {
     /// Why it was not fetched, for good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// What a plain-text document says, up to a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
     /// Of a voice note: pending until heard.
     pub transcript: Option<Transcript>,
 }

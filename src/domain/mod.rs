@@ -8,6 +8,7 @@ pub mod address;
 pub mod calendar;
 pub mod chat;
 pub mod conversation;
+pub mod document;
 pub mod effect;
 pub mod header;
 pub mod ids;

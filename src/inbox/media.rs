@@ -13,6 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::error::InboxError;
 use crate::domain::conversation::ChannelKind;
+use crate::domain::document;
 use crate::domain::ids::InboundId;
 use crate::domain::message::{Media, Parts, Transcript};
 use crate::domain::ports::{Clock, InboundSource, PollError, Transcriber};
@@ -132,6 +133,10 @@ impl MediaWorker {
         write_file(self.deps.folder.files().join(&sha256), bytes.clone()).await?;
         let size = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
         let mime = wanted.media.mime.clone().unwrap_or_else(|| "application/octet-stream".to_owned());
+        let text = match wanted.media.kind.as_str() {
+            "document" => document::excerpt(wanted.media.name.as_deref(), wanted.media.mime.as_deref(), &bytes),
+            _ => None,
+        };
         let name = wanted.media.name.clone().unwrap_or_else(|| wanted.media.kind.clone());
         let (now, kept, kept_mime) = (self.deps.clock.now(), wanted.clone(), mime.clone());
         self.deps
@@ -142,7 +147,11 @@ impl MediaWorker {
                     params![sha256, name, kept_mime, size, now.wall],
                 )?;
                 let attachment = tx.last_insert_rowid().to_string();
-                complete(tx, &kept, |media| media.attachment = Some(attachment), None)
+                let fetched = |media: &mut Media| {
+                    media.attachment = Some(attachment);
+                    media.text = text;
+                };
+                complete(tx, &kept, fetched, None)
             })
             .await?;
         match (&wanted.media.transcript, self.deps.transcriber.clone()) {

@@ -141,9 +141,12 @@ fn is_contact(connection: &Connection, kind: TargetKind, needle: &str) -> Result
 /// What brought the target here, if anything that was read has it.
 fn carrier(connection: &Connection, conversation: ConversationId, needle: &str) -> Result<Option<String>, StoreError> {
     let mut forwarded = connection.prepare_cached(
-        "SELECT text || ' ' || COALESCE(parts ->> '$.reply.text', '') FROM inbound
+        "SELECT text || ' ' || COALESCE(parts ->> '$.reply.text', '') || ' '
+                || COALESCE((SELECT group_concat(value ->> '$.text', ' ') FROM json_each(parts, '$.media')), '')
+         FROM inbound
          WHERE conversation_id = ?1
-           AND (parts ->> '$.forward' IS NOT NULL OR parts ->> '$.reply' IS NOT NULL OR owner = 0)
+           AND (parts ->> '$.forward' IS NOT NULL OR parts ->> '$.reply' IS NOT NULL OR owner = 0
+                OR json_array_length(parts, '$.media') > 0)
          ORDER BY id DESC LIMIT ?2",
     )?;
     let texts = forwarded.query_map(params![conversation, STEPS], |row| row.get::<_, String>(0))?;

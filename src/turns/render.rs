@@ -31,6 +31,8 @@ pub struct Message {
     /// Of the channel; orders the pictures of an album.
     pub external_id: Option<String>,
     pub images: Vec<ImagePart>,
+    /// Part of an album that an earlier turn began with.
+    pub late: bool,
 }
 
 /// Reads the messages of `bursts` and renders them as one input.
@@ -46,7 +48,7 @@ pub fn input(
     let group = kind == "group";
     let mut messages = Vec::new();
     for burst in bursts {
-        messages.extend(messages_of(connection, *burst)?);
+        messages.extend(messages_of(connection, conversation, *burst, bursts)?);
     }
     let conversation_kind = if group { ConversationKind::Group } else { ConversationKind::Private };
     let request = messages.iter().map(own_words).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
@@ -62,7 +64,12 @@ pub fn input(
     })
 }
 
-fn messages_of(connection: &Connection, burst: BurstId) -> Result<Vec<Message>, StoreError> {
+fn messages_of(
+    connection: &Connection,
+    conversation: ConversationId,
+    burst: BurstId,
+    together: &[BurstId],
+) -> Result<Vec<Message>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT sender_name, text, parts, sent_at, stale, external_id FROM inbound
          WHERE burst_id = ?1 AND state = 'merged' ORDER BY id",
@@ -83,10 +90,29 @@ fn messages_of(connection: &Connection, burst: BurstId) -> Result<Vec<Message>, 
     for (sender_name, text, parts, sent_at, stale, external_id) in rows {
         let parts: Parts = serde_json::from_str(&parts)?;
         let images = images(connection, &parts)?;
-        messages.push(Message { sender_name, text, parts, sent_at, stale, external_id, images });
+        let late = match &parts.album {
+            Some(album) => begun_before(connection, conversation, album, together)?,
+            None => false,
+        };
+        messages.push(Message { sender_name, text, parts, sent_at, stale, external_id, images, late });
     }
     order_albums(&mut messages);
     Ok(messages)
+}
+
+/// The album began in a burst that had its turn already.
+fn begun_before(
+    connection: &Connection,
+    conversation: ConversationId,
+    album: &str,
+    together: &[BurstId],
+) -> Result<bool, StoreError> {
+    let first = together.iter().map(|burst| burst.0).min().unwrap_or_default();
+    Ok(connection
+        .prepare_cached(
+            "SELECT 1 FROM inbound WHERE conversation_id = ?1 AND burst_id < ?2 AND json_extract(parts, '$.album') = ?3",
+        )?
+        .exists(params![conversation, first, album])?)
 }
 
 fn images(connection: &Connection, parts: &Parts) -> Result<Vec<ImagePart>, StoreError> {
@@ -163,6 +189,12 @@ fn body(message: &Message, block: &mut Vec<String>) {
     if let Some(slot) = &parts.schedule {
         block.push(format!("(this was scheduled earlier and is due now: {slot})"));
     }
+    if message.late {
+        block.push(
+            "(a late part of the album that the person sent just before: it belongs to that one and its request)"
+                .to_owned(),
+        );
+    }
     if let Some(before) = &parts.edited_from {
         block.push(format!(
             "(the person edited an earlier message that was answered already; it said {before:?} and now says:)"
@@ -182,6 +214,10 @@ fn body(message: &Message, block: &mut Vec<String>) {
     }
     for media in &parts.media {
         block.push(medium(media));
+        if let Some(text) = &media.text {
+            let name = media.name.as_deref().unwrap_or("without a name");
+            block.push(fence(&format!("document {name}"), text));
+        }
     }
     if let Some(location) = &parts.location {
         let title = location.title.as_deref().unwrap_or("location");
@@ -198,6 +234,9 @@ fn medium(media: &Media) -> String {
         Some(Transcript::Done { text }) => format!("[{}, as heard] {}", media.kind, text.trim()),
         Some(Transcript::Failed { reason }) => format!("[{}{name}: could not be understood ({reason})]", media.kind),
         Some(Transcript::Pending) => format!("[{}{name}: not heard yet]", media.kind),
+        None if media.kind == "voice" => {
+            "[voice: cannot be listened to, no transcription is set up; tell the person]".to_owned()
+        }
         None => format!("[{}{name}]", media.kind),
     }
 }

@@ -242,6 +242,7 @@ fn medium(kind: &str, file: &File, mime: Option<&str>) -> Media {
         bytes: file.file_size,
         attachment: None,
         problem: None,
+        text: None,
         transcript: None,
     }
 }

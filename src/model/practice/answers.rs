@@ -42,6 +42,15 @@ pub(super) fn hello(language: Language) -> String {
         .to_owned()
 }
 
+pub(super) fn unheard(language: Language) -> String {
+    language
+        .pick(
+            "I can't listen to voice notes here. Please write it to me.",
+            "Aquí no puedo escuchar notas de voz. Escríbemelo, por favor.",
+        )
+        .to_owned()
+}
+
 pub(super) fn thanks(language: Language) -> String {
     language.pick("You're welcome.", "De nada.").to_owned()
 }

@@ -42,6 +42,9 @@ fn answer(request: &ChatRequest) -> ChatReply {
     let Some(talk) = Talk::of(request) else {
         return reply(answers::hello(Language::En), Vec::new());
     };
+    if talk.unheard {
+        return reply(answers::unheard(talk.language), Vec::new());
+    }
     let mut calls = Vec::new();
     let mut texts = Vec::new();
     for (number, asked) in talk.asked.iter().enumerate() {
@@ -82,6 +85,8 @@ struct Talk<'a> {
     tools: Vec<&'a str>,
     /// (call id, content) since the last message.
     results: Vec<(&'a str, &'a str)>,
+    /// A voice note, and no other words.
+    unheard: bool,
     /// The assistant has said nothing before.
     first: bool,
     /// The person answered a question of ours with yes, or with a choice.
@@ -95,6 +100,7 @@ impl<'a> Talk<'a> {
         let messages = &request.messages;
         let last = messages.iter().rposition(is_person)?;
         let ChatMessage::User { text, .. } = &messages[last] else { return None };
+        let voice = text.contains("[voice: ");
         let (text, now) = own_words(text, &situation.now);
         let spoken = |message: &ChatMessage| matches!(message, ChatMessage::Assistant { text, .. } if !text.is_empty());
         let results = messages[last..]
@@ -111,6 +117,7 @@ impl<'a> Talk<'a> {
             now,
             tools: request.tools.iter().map(|tool| tool.name.as_str()).collect(),
             results,
+            unheard: voice && text.is_empty(),
             first: !messages[..last].iter().any(spoken),
             confirmed: false,
             choice: None,

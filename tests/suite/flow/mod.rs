@@ -9,3 +9,4 @@ mod telegram_bursts;
 mod telegram_control;
 mod telegram_media;
 mod telegram_streaming;
+mod voice;

@@ -247,3 +247,20 @@ async fn case_a27_a_late_part_of_an_album_joins_its_burst_until_the_turn_begins(
     assert_eq!(chat.count("SELECT COUNT(*) FROM bursts").await, 1);
     assert_eq!(chat.count("SELECT message_count FROM bursts").await, 3);
 }
+
+#[tokio::test]
+async fn case_a27_a_part_that_comes_after_its_turn_began_is_told_as_part_of_its_album() {
+    let server = TelegramServer::start().await;
+    let (chat, _folder) = Chat::start(&server, Options::default()).await;
+    let part = |file: &str| json!({ "media_group_id": "g3", "photo": photo(file) });
+    server.message(OWNER, OWNER, part("p1"));
+    server.message(OWNER, OWNER, part("p2"));
+    chat.until(ANSWERED, 1).await;
+    server.message(OWNER, OWNER, part("p3"));
+    chat.until(ANSWERED, 2).await;
+    server.message(OWNER, OWNER, json!({ "media_group_id": "g4", "photo": photo("p4") }));
+    chat.until(ANSWERED, 3).await;
+    let late: Vec<bool> = chat.asked().iter().map(|text| text.contains("late part of the album")).collect();
+    assert_eq!(late, [false, true, false]);
+    chat.assert_nothing_lost().await;
+}
