@@ -167,12 +167,54 @@ fn events_are_best_effort(sent: tauri::Result<()>) {
 /// Every command, for the builder.
 pub fn handler() -> impl Fn(tauri::ipc::Invoke) -> bool + Send + Sync + 'static {
     tauri::generate_handler![
-        snapshot, dismiss_away, finish_first_start, set_paused, search, conversations, timeline, send_message, stop,
-        send_again, replay_story, approvals, approval, decide, edit_action, ask_again, undo, evidence, evidence_detail,
-        check_again, resolve, duplicates, duplicate, duplicate_chart, do_anyway, calendar, undo_event, activity,
-        verify_audit, export_audit, cancel_export, settings, change_settings, set_secret, find_models, test_model,
-        test_telegram, pairing, test_mail, test_calendar, explain_debounce, usage, schedules, cancel_schedule, facts,
-        forget_fact, backup, open_data_folder,
+        snapshot,
+        dismiss_away,
+        finish_first_start,
+        set_paused,
+        search,
+        conversations,
+        timeline,
+        send_message,
+        stop,
+        send_again,
+        replay_story,
+        approvals,
+        approval,
+        decide,
+        edit_action,
+        ask_again,
+        undo,
+        evidence,
+        evidence_detail,
+        check_again,
+        resolve,
+        duplicates,
+        duplicate,
+        duplicate_chart,
+        do_anyway,
+        calendar,
+        undo_event,
+        activity,
+        verify_audit,
+        export_audit,
+        cancel_export,
+        settings,
+        change_settings,
+        set_secret,
+        find_models,
+        test_model,
+        test_telegram,
+        pairing,
+        test_mail,
+        test_calendar,
+        explain_debounce,
+        usage,
+        schedules,
+        cancel_schedule,
+        facts,
+        forget_fact,
+        backup,
+        open_data_folder,
     ]
 }
 
@@ -187,7 +229,8 @@ mod tests {
     fn the_capability_allows_exactly_the_commands() {
         let text = include_str!("../capabilities/main.json");
         let capability: serde_json::Value = serde_json::from_str(text).unwrap();
-        let allowed: Vec<&str> = capability["permissions"].as_array().unwrap().iter().filter_map(|p| p.as_str()).collect();
+        let allowed: Vec<&str> =
+            capability["permissions"].as_array().unwrap().iter().filter_map(|p| p.as_str()).collect();
         let expected: Vec<String> = ["core:event:allow-listen", "core:event:allow-unlisten"]
             .iter()
             .map(|name| (*name).to_owned())
@@ -200,7 +243,10 @@ mod tests {
     fn every_command_has_its_line() {
         let source = include_str!("commands.rs");
         for name in COMMANDS {
-            assert!(source.contains(&format!("{name},")) || source.contains(&format!("{name}]")), "{name} is not registered");
+            assert!(
+                source.contains(&format!("{name},")) || source.contains(&format!("{name}]")),
+                "{name} is not registered"
+            );
         }
     }
 }

@@ -32,13 +32,25 @@ impl Notices {
         for row in approvals {
             if self.seen.insert(format!("approval:{}", row.id)) && wanted {
                 let title = pick(snapshot.language, "Waits for your OK", "Espera tu OK");
-                show(app.clone(), title, row.summary, OpenItem { topic: Topic::Approvals, id: Some(row.id) }, snapshot.language);
+                show(
+                    app.clone(),
+                    title,
+                    row.summary,
+                    OpenItem { topic: Topic::Approvals, id: Some(row.id) },
+                    snapshot.language,
+                );
             }
         }
         for row in unknown.rows {
             if self.seen.insert(format!("unknown:{}", row.id)) && wanted {
                 let title = pick(snapshot.language, "Not known whether it was done", "No se sabe si se hizo");
-                show(app.clone(), title, row.summary, OpenItem { topic: Topic::Evidence, id: Some(row.id) }, snapshot.language);
+                show(
+                    app.clone(),
+                    title,
+                    row.summary,
+                    OpenItem { topic: Topic::Evidence, id: Some(row.id) },
+                    snapshot.language,
+                );
             }
         }
         self.started = true;

@@ -20,8 +20,7 @@ pub fn available() -> bool {
     const LIBRARIES: [&str; 2] = ["libayatana-appindicator3.so.1", "libappindicator3.so.1"];
     const FOLDERS: [&str; 5] =
         ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/lib64"];
-    let library =
-        FOLDERS.iter().any(|folder| LIBRARIES.iter().any(|library| Path::new(folder).join(library).exists()));
+    let library = FOLDERS.iter().any(|folder| LIBRARIES.iter().any(|library| Path::new(folder).join(library).exists()));
     library && has_host()
 }
 

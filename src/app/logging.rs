@@ -22,7 +22,8 @@ const KEPT: usize = 4;
 /// Starts logging once per process. A folder that cannot be written leaves stderr.
 pub fn start(level: LogLevel, folder: Option<&Path>) {
     // Libraries are quiet unless something is wrong; a prompt or an address in their debug output is nobody's business.
-    let filter = || EnvFilter::new(format!("warn,unavez={level}", level = level.as_str()));
+    // genai warns of every streamed reply that begins with an empty text.
+    let filter = || EnvFilter::new(format!("warn,genai=error,unavez={level}", level = level.as_str()));
     let stderr = tracing_subscriber::fmt::layer().json().flatten_event(true).with_writer(Masked(Arc::new(Stderr)));
     let file = folder.and_then(|folder| RotatingFile::open(folder.join("unavez.log")).ok());
     let file = file.map(|file| {

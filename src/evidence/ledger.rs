@@ -46,9 +46,9 @@ pub fn ledger(
         if found.len() >= most {
             break;
         }
-        let action: String = row.get(12)?;
-        let action = action.to_lowercase();
-        if !words.iter().all(|word| action.contains(word)) {
+        let (summary, action): (String, String) = (row.get(6)?, row.get(12)?);
+        let said = format!("{summary} {action}").to_lowercase();
+        if !words.iter().all(|word| said.contains(word)) {
             continue;
         }
         found.push(LedgerEntry {
@@ -58,7 +58,7 @@ pub fn ledger(
             account: row.get(3)?,
             state: row.get(4)?,
             partial: row.get(5)?,
-            summary: row.get(6)?,
+            summary,
             provider_id: row.get(7)?,
             message_id: row.get(8)?,
             last_error: row.get(9)?,

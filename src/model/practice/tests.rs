@@ -174,7 +174,7 @@ fn an_event_is_cancelled_by_name_and_a_choice_is_asked_for() {
         )])[1..],
         [
             "delete_event event_id=a",
-            "SAY «Reunión con Bo», miércoles 11 de marzo a las 10:00–11:00: espera tu aprobación."
+            "SAY «Reunión con Bo», miércoles 11 de marzo a las 10:00–11:00: espera tu aprobación (#3)."
         ]
     );
     for choice in ["la segunda", "2", "la del jueves", "la de Ana"] {

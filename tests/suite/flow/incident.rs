@@ -7,10 +7,8 @@ use serde_json::{Value, json};
 use unavez::app::Without;
 use unavez::app::replay::{Options, Outcome, Scenario, play};
 
-const FIRST: &str =
-    "Agéndame psicología el lunes 7 a las 15:00 y dentista el martes 8 a las 9:00, con ana@example.test";
-const SECOND: &str =
-    "Por favor, agéndalas: psicología el lunes 7 de 15:00 a 16:00 y dentista el martes 8 de 9:00 a 9:30";
+const FIRST: &str = "Confirmo las horas de psicología";
+const SECOND: &str = "Agéndame las horas en mi calendario";
 
 /// The story with what a variant changes.
 struct Story {
@@ -34,7 +32,7 @@ impl Default for Story {
 }
 
 fn create(title: &str, start: &str, end: Option<&str>) -> Value {
-    let mut arguments = json!({ "title": title, "start_datetime": start, "guests": ["ana@example.test"] });
+    let mut arguments = json!({ "title": title, "start_datetime": start, "guests": ["consulta@example.test"] });
     if let Some(end) = end {
         arguments["end_datetime"] = end.into();
     }
@@ -43,13 +41,13 @@ fn create(title: &str, start: &str, end: Option<&str>) -> Value {
 
 impl Story {
     fn scenario(&self) -> Scenario {
-        let first =
-            json!(
-                [create("Psicología", "2026-12-07T15:00:00", None), create("Dentista", "2026-12-08T09:00:00", None),]
-            );
+        let first = json!([
+            create("Psicología", "2026-12-07T15:00:00", None),
+            create("Psicología", "2026-12-09T15:00:00", None),
+        ]);
         let second = json!([
-            create("psicología ", "2026-12-07T15:00:00", Some("2026-12-07T16:00:00")),
-            create("Dentista", "2026-12-08T09:00:00", Some("2026-12-08T09:30:00")),
+            create("psicología ", "2026-12-07T15:00:00", Some("2026-12-07T15:50:00")),
+            create("Psicología", "2026-12-09T15:00:00", Some("2026-12-09T15:50:00")),
         ]);
         let mut messages = vec![json!({ "at": "0s", "text": FIRST }), json!({ "at": self.second_at, "text": SECOND })];
         messages.extend(self.presses.iter().cloned());
@@ -60,8 +58,8 @@ impl Story {
             "messages": messages,
             "faults": self.faults,
             "model": [
-                { "when": "Agéndame", "after_ms": self.thinking_ms, "calls": first },
-                { "when": "agéndalas", "after_ms": 1_900, "calls": second },
+                { "when": "Confirmo", "after_ms": self.thinking_ms, "calls": first },
+                { "when": "Agéndame", "after_ms": 1_900, "calls": second },
                 { "text": "Listo.", "after_ms": 700, "again": true },
             ],
         });
