@@ -49,6 +49,11 @@ pub fn reconcile_due(
     }
 }
 
+/// Out of a backup: its absence proves that it did not happen, and still a person decides whether it should.
+fn is_restored(tx: &Transaction<'_>, id: &EffectId) -> Result<bool, StoreError> {
+    Ok(tx.prepare_cached("SELECT restored FROM effects WHERE id = ?1")?.query_row([id], |row| row.get(0))?)
+}
+
 /// Applies what reading back showed. Only a target that declares its reading authoritative can prove absence.
 pub fn apply_found(
     tx: &Transaction<'_>,
@@ -68,7 +73,9 @@ pub fn apply_found(
             let step = step(Event::FindAccepted).receipt(receipt.clone());
             take(tx, now, settings, &mut row, step)?;
         }
-        Found::No { authoritative, detail } if *authoritative || seeded::bug("absence_is_proof") => {
+        Found::No { authoritative, detail }
+            if (*authoritative && !is_restored(tx, id)?) || seeded::bug("absence_is_proof") =>
+        {
             let next =
                 if row.attempts >= settings.max_attempts { NextAttempt::GiveUp } else { NextAttempt::At(now.elapsed) };
             let step = step(Event::ProveAbsent).reason(format!("it did not happen: {}", redact(detail)));

@@ -49,6 +49,7 @@ pub fn after_restore(tx: &Transaction<'_>, now: Now, settings: &Settings) -> Res
             .reason("restored from a backup: it may have been done after the backup was made");
         take(tx, now, settings, &mut row, step)?;
     }
+    tx.execute("UPDATE effects SET restored = 1 WHERE state = 'unknown'", [])?;
     Ok(found)
 }
 

@@ -57,6 +57,7 @@ pub fn resolve(
         }
         Resolution::NotSent => {
             take(tx, now, settings, &mut row, step(Event::PersonSaysNotSent).due(now.elapsed))?;
+            tx.prepare_cached("UPDATE effects SET restored = 0 WHERE id = ?1")?.execute([id])?;
         }
         Resolution::Drop => {
             let event = Event::PersonDrops { someone_accepted: someone_accepted(tx, id)? };

@@ -33,6 +33,7 @@ migrations![
     "0012_audit",
     "0013_outbox_edits",
     "0014_effects_provider",
+    "0015_effects_restored",
 ];
 
 pub(super) fn run(connection: &mut Connection) -> Result<(), StoreError> {
