@@ -85,7 +85,7 @@ impl Worker {
                 }
             }
         }
-        let next = self.store.read(|connection| rows::next_due(connection)).await?;
+        let next = self.store.read(rows::next_due).await?;
         Ok(next.map(|next| Duration::from_millis(u64::try_from(next.0 - now.0).unwrap_or(0)).min(LONGEST_SLEEP)))
     }
 
