@@ -136,6 +136,7 @@ impl Desktop {
                 Err(SecretError::Missing { .. } | SecretError::Empty { .. } | SecretError::Invalid { .. }) => {}
             }
         }
+        let tools = stack.registry.declarations();
         Ok(Settings {
             values,
             secrets_set,
@@ -145,8 +146,8 @@ impl Desktop {
             zones: jiff::tz::db().available().map(|name| name.to_string()).collect(),
             start_at_login,
             tray,
-            servers: Vec::new(),
-            tools: stack.registry.declarations().iter().map(tool_row(&live.loaded)).collect(),
+            servers: live.loaded.config.mcp.servers.iter().map(tool_server(&tools)).collect(),
+            tools: tools.iter().map(tool_row(&live.loaded)).collect(),
         })
     }
 
@@ -256,7 +257,13 @@ impl Desktop {
                 Ok::<_, crate::store::StoreError>(rows.collect::<Result<Vec<_>, _>>()?)
             })
             .await?;
-        Ok(Pairing { until: now.wall.0 + open.expires.0 - now.elapsed.0, code: open.code, link: None, owners })
+        let bot = stack.source.as_ref().and_then(|source| source.public_name());
+        Ok(Pairing {
+            until: now.wall.0 + open.expires.0 - now.elapsed.0,
+            link: bot.map(|bot| pairing_link(&bot, &open.code)),
+            code: open.code,
+            owners,
+        })
     }
 
     /// The story in a scratch folder on a virtual clock, with the timeline it left.
@@ -362,6 +369,31 @@ fn tool_row(loaded: &Loaded) -> impl Fn(&crate::domain::tool::ToolDeclaration) -
         }
         .to_owned(),
     }
+}
+
+/// A server of the configuration; it runs when its tools (`SERVER__TOOL`) are there.
+fn tool_server(
+    tools: &[crate::domain::tool::ToolDeclaration],
+) -> impl Fn((&String, &config::McpServer)) -> ToolServer + '_ {
+    move |(name, server)| {
+        let prefix = format!("{name}__");
+        let count = tools.iter().filter(|tool| tool.name.starts_with(&prefix)).count();
+        ToolServer {
+            name: name.clone(),
+            command: match &server.transport {
+                config::McpTransport::Command(command) => command.join(" "),
+                config::McpTransport::Url(url) => url.clone(),
+            },
+            state: if count > 0 { "running" } else { "stopped" }.to_owned(),
+            tools: i64::try_from(count).unwrap_or(i64::MAX),
+        }
+    }
+}
+
+/// Opens the chat with the bot and says the code to it (<https://core.telegram.org/bots/features#deep-linking>).
+fn pairing_link(bot: &str, code: &str) -> String {
+    let code: String = code.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')).collect();
+    format!("https://t.me/{bot}?start={code}")
 }
 
 fn result(check: Check, start: Instant) -> TestResult {

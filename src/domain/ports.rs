@@ -157,6 +157,10 @@ pub trait InboundSource: Send + Sync + 'static {
     async fn poll(&self, cursor: Option<i64>) -> Result<Batch, PollError>;
     /// The bytes behind a media reference, 20 MB at most.
     async fn fetch(&self, file: &str) -> Result<Vec<u8>, PollError>;
+    /// The name people find us by there (a bot's username), once [`Self::account`] has been answered.
+    fn public_name(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Turns speech into text.

@@ -42,6 +42,11 @@ impl InboundSource for Telegram {
         Ok(id.to_string())
     }
 
+    fn public_name(&self) -> Option<String> {
+        let me = self.me.lock().unwrap_or_else(PoisonError::into_inner);
+        me.as_ref().map(|me| me.username.clone()).filter(|name| !name.is_empty())
+    }
+
     async fn poll(&self, cursor: Option<i64>) -> Result<Batch, PollError> {
         let bots = self.bots(false).await?;
         let me = self.me.lock().unwrap_or_else(PoisonError::into_inner).clone();
