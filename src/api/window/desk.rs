@@ -36,7 +36,7 @@ pub struct Desk(pub(super) Arc<DeskParts>);
 type Answer<T> = Result<T, Failure>;
 
 /// Tables whose changes a window shows, with the views they concern.
-const SHOWN: [(Table, &[Topic]); 13] = [
+const SHOWN: [(Table, &[Topic]); 15] = [
     (Table::Conversations, &[Topic::Conversations]),
     (Table::Inbound, &[Topic::Conversations]),
     (Table::Bursts, &[Topic::Conversations, Topic::Duplicates]),
@@ -48,6 +48,8 @@ const SHOWN: [(Table, &[Topic]); 13] = [
     (Table::Approvals, &[Topic::Approvals, Topic::Conversations]),
     (Table::Prevented, &[Topic::Duplicates]),
     (Table::CalendarEvents, &[Topic::Calendar]),
+    (Table::Schedules, &[Topic::Settings]),
+    (Table::Facts, &[Topic::Settings]),
     (Table::Audit, &[Topic::Activity]),
     (Table::Meta, &[]),
 ];

@@ -1,88 +1,74 @@
 //! What comes back later, what is remembered, and what the model used.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Transaction};
 
 use super::desk::DeskParts;
 use super::wire::{FactRow, Failure, ScheduleRow, UsageDay};
 use crate::audit::{self, Actor, Entry, Kind};
+use crate::domain::ids::{FactId, ScheduleId};
+use crate::domain::time::Now;
 use crate::store::{Durability, StoreError};
+use crate::{memory, schedules};
 
 pub(super) fn schedules(connection: &Connection) -> Result<Vec<ScheduleRow>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT id, kind, text, next_slot, rrule IS NOT NULL FROM schedules WHERE state = 'active' ORDER BY next_slot LIMIT 500",
-    )?;
-    let rows = statement.query_map([], |row| {
-        Ok(ScheduleRow {
-            id: row.get::<_, i64>(0)?.to_string(),
-            kind: row.get(1)?,
-            text: row.get(2)?,
-            next_at: row.get(3)?,
-            recurring: row.get(4)?,
-        })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let rows = schedules::active(connection, None)?.into_iter().map(|row| ScheduleRow {
+        id: row.id.0.to_string(),
+        kind: row.kind.as_str().to_owned(),
+        text: row.text,
+        next_at: row.next_slot.map(|at| at.0),
+        recurring: row.rule.is_some(),
+    });
+    Ok(rows.collect())
 }
 
 pub(super) fn facts(connection: &Connection) -> Result<Vec<FactRow>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT id, kind, coalesce(nullif(text, ''), name, ''), address, updated_at FROM facts
-         WHERE erased_at IS NULL ORDER BY id DESC LIMIT 500",
-    )?;
-    let rows = statement.query_map([], |row| {
-        Ok(FactRow {
-            id: row.get::<_, i64>(0)?.to_string(),
-            kind: row.get(1)?,
-            text: row.get(2)?,
-            address: row.get(3)?,
-            at: row.get(4)?,
-        })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let rows = memory::all(connection)?.into_iter().map(|row| FactRow {
+        id: row.id.0.to_string(),
+        kind: row.kind.as_str().to_owned(),
+        text: if row.text.is_empty() { row.name.unwrap_or_default() } else { row.text },
+        address: row.address,
+        at: row.at.0,
+    });
+    Ok(rows.collect())
 }
 
 /// A person takes a reminder or scheduled request back.
 pub(super) async fn cancel_schedule(parts: &DeskParts, id: String) -> Result<(), Failure> {
-    change(
-        parts,
-        id,
-        "schedule",
-        "UPDATE schedules SET state = 'cancelled', next_slot = NULL WHERE id = ?1 AND state = 'active'",
-    )
-    .await
+    let schedule = ScheduleId(number(&id)?);
+    remove(parts, "schedule", id, move |tx, _| Ok(schedules::cancel(tx, schedule)?.is_some())).await
 }
 
-/// A person erases what is remembered; the row stays without its words.
+/// A person erases what is remembered; the row stays without its words, and no search finds them.
 pub(super) async fn forget_fact(parts: &DeskParts, id: String) -> Result<(), Failure> {
-    change(
-        parts,
-        id,
-        "fact",
-        "UPDATE facts SET erased_at = ?2, text = '', name = NULL, address = NULL WHERE id = ?1 AND erased_at IS NULL",
-    )
-    .await
+    let fact = FactId(number(&id)?);
+    remove(parts, "fact", id, move |tx, now| Ok(memory::forget(tx, now, fact)?.is_some())).await
 }
 
-async fn change(parts: &DeskParts, id: String, what: &'static str, sql: &'static str) -> Result<(), Failure> {
+fn number(id: &str) -> Result<i64, Failure> {
+    id.parse().map_err(|_| Failure::not_found())
+}
+
+async fn remove(
+    parts: &DeskParts,
+    what: &'static str,
+    id: String,
+    act: impl FnOnce(&Transaction<'_>, Now) -> Result<bool, StoreError> + Send + 'static,
+) -> Result<(), Failure> {
     let now = parts.guard.clock.now();
-    let changed = parts
+    let removed = parts
         .guard
         .store
         .write("window.later", Durability::Full, move |tx| {
-            let mut statement = tx.prepare_cached(sql)?;
-            let changed = if statement.parameter_count() == 2 {
-                statement.execute(params![id, now.wall])?
-            } else {
-                statement.execute(params![id])?
-            };
-            if changed > 0 {
+            let removed = act(tx, now)?;
+            if removed {
                 let entry = Entry::new(Kind::SettingChanged, Actor::Person("window".to_owned()));
                 audit::append(tx, now, entry.detail("removed", what).detail("id", id))?;
             }
-            Ok::<_, StoreError>(changed)
+            Ok::<_, StoreError>(removed)
         })
         .await
         .map_err(Failure::from)?;
-    if changed == 0 { Err(Failure::not_found()) } else { Ok(()) }
+    if removed { Ok(()) } else { Err(Failure::not_found()) }
 }
 
 pub(super) async fn usage(parts: &DeskParts, days: i64) -> Result<Vec<UsageDay>, Failure> {

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod desk;
+
 use super::commands::{COMMANDS, typescript};
 
 /// The window's types are the core's. `UNAVEZ_WRITE_BINDINGS=1` rewrites the file.

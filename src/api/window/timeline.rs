@@ -20,33 +20,36 @@ pub fn page(
     id: ConversationId,
     older: Option<TimelineCursor>,
 ) -> Result<TimelinePage, StoreError> {
-    let end =
-        TimelineCursor { burst: i64::MAX, turn: i64::MAX, outbound: i64::MAX, approval: i64::MAX, control: i64::MAX };
-    let mut cursor = older.unwrap_or(end);
-    let mut found: Vec<(i64, u8, TimelineEntry)> = Vec::new();
-    found.extend(bursts(connection, id, cursor.burst)?.into_iter().map(|row| (row.at, 0, TimelineEntry::Burst(row))));
-    found.extend(
-        controls(connection, id, cursor.control)?.into_iter().map(|row| (row.at, 1, TimelineEntry::Control(row))),
-    );
-    found.extend(turns(connection, id, cursor.turn)?.into_iter().map(|row| (row.at, 2, TimelineEntry::Turn(row))));
-    found.extend(
-        deliveries(connection, id, cursor.outbound)?.into_iter().map(|row| (row.at, 3, TimelineEntry::Outbound(row))),
-    );
-    found.extend(
-        decisions(connection, id, cursor.approval)?.into_iter().map(|row| (row.at, 4, TimelineEntry::Decision(row))),
-    );
-    found.sort_by_key(|(at, rank, _)| (*at, *rank));
-    let more = found.len() > PAGE;
-    let kept = found.split_off(found.len().saturating_sub(PAGE));
+    let mut cursor = older.unwrap_or(TimelineCursor {
+        burst: i64::MAX,
+        turn: i64::MAX,
+        outbound: i64::MAX,
+        decided: i64::MAX,
+        approval: i64::MAX,
+        control: i64::MAX,
+    });
+    let sources = [
+        rows(bursts(connection, id, cursor.burst)?, TimelineEntry::Burst, |row| row.at),
+        rows(controls(connection, id, cursor.control)?, TimelineEntry::Control, |row| row.at),
+        rows(turns(connection, id, cursor.turn)?, TimelineEntry::Turn, |row| row.at),
+        rows(deliveries(connection, id, cursor.outbound)?, TimelineEntry::Outbound, |row| row.at),
+        rows(decisions(connection, id, (cursor.decided, cursor.approval))?, TimelineEntry::Decision, |row| row.at),
+    ];
+    let (mut kept, more) = newest(sources);
     for (_, _, entry) in &kept {
         match entry {
             TimelineEntry::Burst(row) => lower(&mut cursor.burst, &row.id),
             TimelineEntry::Turn(row) => cursor.turn = cursor.turn.min(row.number),
             TimelineEntry::Outbound(row) => lower(&mut cursor.outbound, &row.id),
-            TimelineEntry::Decision(row) => lower(&mut cursor.approval, &row.id),
+            TimelineEntry::Decision(row) => {
+                if let Ok(id) = row.id.parse() {
+                    (cursor.decided, cursor.approval) = (cursor.decided, cursor.approval).min((row.at, id));
+                }
+            }
             TimelineEntry::Control(row) => lower(&mut cursor.control, &row.id),
         }
     }
+    kept.sort_by_key(|(at, rank, _)| (*at, *rank));
     let mut entries: Vec<TimelineEntry> = kept.into_iter().map(|(_, _, entry)| entry).collect();
     if older.is_none() {
         entries.extend(buffered(connection, id)?.map(TimelineEntry::Burst));
@@ -57,6 +60,30 @@ pub fn page(
         }
     }
     Ok(TimelinePage { entries, older: more.then_some(cursor) })
+}
+
+type Ranked = (i64, usize, TimelineEntry);
+
+fn rows<T>(found: Vec<T>, entry: fn(T) -> TimelineEntry, at: fn(&T) -> i64) -> Vec<(i64, TimelineEntry)> {
+    found.into_iter().map(|row| (at(&row), entry(row))).collect()
+}
+
+/// The newest [`PAGE`] of all sources, and whether any are left. Each source is taken in its own order, never out of
+/// the middle: a wall clock that was set back would otherwise hide what the cursor then skips.
+fn newest<const N: usize>(sources: [Vec<(i64, TimelineEntry)>; N]) -> (Vec<Ranked>, bool) {
+    let mut heads = sources.map(|source| source.into_iter().peekable());
+    let mut kept = Vec::with_capacity(PAGE);
+    loop {
+        let next =
+            heads.iter_mut().enumerate().filter_map(|(rank, source)| source.peek().map(|(at, _)| (*at, rank))).max();
+        let Some((at, rank)) = next else { return (kept, false) };
+        if kept.len() == PAGE {
+            return (kept, true);
+        }
+        if let Some((_, entry)) = heads.get_mut(rank).and_then(Iterator::next) {
+            kept.push((at, rank, entry));
+        }
+    }
 }
 
 fn lower(position: &mut i64, id: &str) {
@@ -185,12 +212,18 @@ fn deliveries(connection: &Connection, id: ConversationId, before: i64) -> Resul
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn decisions(connection: &Connection, id: ConversationId, before: i64) -> Result<Vec<DecisionEntry>, StoreError> {
+fn decisions(
+    connection: &Connection,
+    id: ConversationId,
+    before: (i64, i64),
+) -> Result<Vec<DecisionEntry>, StoreError> {
     let mut statement = connection.prepare_cached(
-        "SELECT id, coalesce(decided_at, expires_at), state, summary, decided_by, surface, effect_id FROM approvals
-         WHERE conversation_id = ?1 AND state <> 'pending' AND id < ?2 ORDER BY id DESC LIMIT ?3",
+        "SELECT id, coalesce(decided_at, expires_at) AS at, state, summary, decided_by, surface, effect_id
+         FROM approvals
+         WHERE conversation_id = ?1 AND state <> 'pending' AND (coalesce(decided_at, expires_at), id) < (?2, ?3)
+         ORDER BY at DESC, id DESC LIMIT ?4",
     )?;
-    let rows = statement.query_map(params![id, before, LIMIT], |row| {
+    let rows = statement.query_map(params![id, before.0, before.1, LIMIT], |row| {
         Ok(DecisionEntry {
             id: row.get::<_, i64>(0)?.to_string(),
             at: row.get(1)?,

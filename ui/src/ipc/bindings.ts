@@ -388,7 +388,11 @@ name: string, detail: string, millis: number, };
 
 export type Theme = "system" | "light" | "dark";
 
-export type TimelineCursor = { burst: number, turn: number, outbound: number, approval: number, control: number, };
+export type TimelineCursor = { burst: number, turn: number, outbound: number, 
+/**
+ * Decisions are read by when they fell, and by id within one moment.
+ */
+decided: number, approval: number, control: number, };
 
 export type TimelineEntry = { "kind": "burst" } & BurstEntry | { "kind": "turn" } & TurnEntry | { "kind": "outbound" } & OutboundEntry | { "kind": "decision" } & DecisionEntry | { "kind": "control" } & ControlEntry;
 

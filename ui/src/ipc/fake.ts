@@ -39,6 +39,7 @@ export class FakeHost implements Host {
     const { snapshot } = this.data;
     snapshot.theme = options.theme ?? 'light';
     snapshot.first_start = options.firstStart ?? false;
+    if (options.firstStart) this.settings.secrets_set = [];
     snapshot.practice = options.practice ?? false;
     if (snapshot.practice) {
       snapshot.mail_saves_files = true;
@@ -129,7 +130,7 @@ export class FakeHost implements Host {
     const entries = full
       ? Array.from({ length: end - start }, (_, index) => this.#entry(start + index))
       : (this.data.timelines[conversation] ?? []).slice(start, end);
-    return { entries, older: start > 0 ? { burst: start, turn: 0, outbound: 0, approval: 0, control: 0 } : null };
+    return { entries, older: start > 0 ? { burst: start, turn: 0, outbound: 0, approval: 0, decided: 0, control: 0 } : null };
   }
 
   #answers(): Handlers {

@@ -50,6 +50,8 @@ pub struct TimelineCursor {
     pub burst: i64,
     pub turn: i64,
     pub outbound: i64,
+    /// Decisions are read by when they fell, and by id within one moment.
+    pub decided: i64,
     pub approval: i64,
     pub control: i64,
 }
