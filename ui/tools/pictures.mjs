@@ -18,6 +18,7 @@ const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/cs
 
 /** Name, query, and what to do before the shutter (by the rail's order, or by selectors). */
 const VIEWS = ['conversations', 'approvals', 'evidence', 'duplicates', 'calendar', 'activity', 'settings'];
+const PAIRING = `[...document.querySelectorAll('.pair .button')].at(-1).click()`;
 const PAGES = ['general', 'channels', 'debounce', 'guard', 'approvals', 'model', 'mail', 'calendar', 'tools', 'memory', 'usage', 'data'];
 const rail = (view) => `document.querySelectorAll('nav button')[${VIEWS.indexOf(view)}].click()`;
 const SHOTS = [
@@ -30,6 +31,7 @@ const SHOTS = [
   { name: 'away', query: 'away', steps: [] },
   { name: 'story', query: 'data=empty&practice', steps: [`document.querySelector('.empty .button').click()`] },
   { name: 'search', query: '', steps: [`document.querySelector('.search').click()`, `const i=document.querySelector('.field input');i.value='re';i.dispatchEvent(new Event('input',{bubbles:true}))`] },
+  { name: 'approvals-together', query: '', steps: [rail('approvals'), `document.querySelector('.pane .tools > .button').click()`] },
   { name: 'approval-near', query: '', steps: [rail('approvals'), `document.querySelectorAll('.pane button.row')[1].click()`] },
   { name: 'approval-edit', query: '', steps: [rail('approvals'), `window.dispatchEvent(new KeyboardEvent('keydown',{key:'e'}))`] },
   { name: 'approval-hold', query: '', steps: [rail('approvals'), `window.dispatchEvent(new KeyboardEvent('keydown',{key:'a'}))`] },
@@ -39,6 +41,7 @@ const SHOTS = [
   { name: 'export', query: '', steps: [rail('activity'), `document.querySelectorAll('.activity header .button')[1].click()`] },
   { name: 'calendar-day', query: '', steps: [rail('calendar'), `window.dispatchEvent(new KeyboardEvent('keydown',{key:'d'}))`] },
   ...PAGES.map((page, index) => ({ name: `settings-${page}`, query: '', steps: [rail('settings'), `document.querySelectorAll('.pages button')[${index}].click()`] })),
+  { name: 'pairing', query: '', steps: [rail('settings'), `document.querySelectorAll('.pages button')[1].click()`, PAIRING] },
   ...[0, 1, 2, 3, 4, 5].map((step) => ({ name: `wizard-${step}`, query: 'first&practice', steps: [`document.querySelectorAll('.wizard ol button')[${step}].click()`] })),
 ];
 

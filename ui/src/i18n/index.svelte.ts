@@ -37,6 +37,12 @@ export function word(prefix: string, code: string): string {
   return key in en ? t(key as Key) : code;
 }
 
+/** "seconds", "segundo": the name of a unit beside `amount`. */
+export function unitName(unit: 'second' | 'minute' | 'hour' | 'day', amount: number): string {
+  const parts = new Intl.NumberFormat(tag(), { style: 'unit', unit, unitDisplay: 'long' }).formatToParts(amount);
+  return parts.find((part) => part.type === 'unit')?.value ?? unit;
+}
+
 export function number(value: number): string {
   return new Intl.NumberFormat(tag()).format(value);
 }

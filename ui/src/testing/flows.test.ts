@@ -4,7 +4,6 @@ import { afterEach, expect, it } from 'vitest';
 
 import { pieces } from '../components/Literal.svelte';
 import { blocks } from '../components/markdown';
-import { qr } from '../components/qr';
 import { addDays, monday, place, startOfDay } from '../features/calendar/grid';
 import { locale } from '../i18n/index.svelte';
 import { key, open, press, settle, words } from './window';
@@ -214,13 +213,4 @@ it('places days by the zone, over a clock change', () => {
   const day = addDays('2026-11-29', 1);
   const placed = place([entry('a', '2026-11-30T10:00:00+01:00', '2026-11-30T11:00:00+01:00'), entry('b', '2026-11-30T10:30:00+01:00', '2026-11-30T11:30:00+01:00')], day);
   expect(placed.map((one) => [one.from, one.column, one.columns])).toEqual([[600, 0, 2], [630, 1, 2]]);
-});
-
-it('draws a QR code with its three finders and its format', () => {
-  const grid = qr('https://t.me/unavez_bot?start=482913');
-  expect(grid?.length).toBe(29);
-  const finder = (row: number, column: number) => [0, 6].every((edge) => [0, 1, 2, 3, 4, 5, 6].every((step) => grid?.[row + edge]?.[column + step] && grid?.[row + step]?.[column + edge]));
-  expect([finder(0, 0), finder(0, 22), finder(22, 0)]).toEqual([true, true, true]);
-  expect(grid?.[21]?.[8]).toBe(true);
-  expect(qr('x'.repeat(200))).toBeNull();
 });

@@ -27,8 +27,7 @@ export const conversations = {
   'first.ready_text': 'Ask for something: an event, a mail, a reminder. What you ask goes to the model provider you chose.',
   'first.connect': 'Connect a model',
   'story.replay': 'Replay the story',
-  'story.title': 'The story Unavez comes from',
-  'story.meta': 'two messages, twelve seconds',
+  'story.title': 'The story',
   'story.guard': 'Guard',
   'story.with_guard': 'With the guard',
   'story.without_guard': 'Without the guard',
@@ -103,4 +102,5 @@ export const conversations = {
   'chip.failed': 'failed',
   'chip.cancelled': 'cancelled',
   'chip.reverted': 'undone',
+  'story.lead': 'What Unavez comes from: two messages, twelve seconds.',
 };

@@ -19,7 +19,7 @@ export const duplicates = {
   'verdict.exists': 'existed already',
   'verdict.near': 'similar',
   'verdict.replayed': 'same call',
-  'layer.all': 'All layers',
+  'layer.all': 'All',
   'layer.guard': 'Guard',
   'layer.exact': 'Exact key',
   'layer.calendar': 'Calendar',

@@ -37,7 +37,7 @@ export const frame = {
   'badge.attention': { one: '{n} needs attention', other: '{n} need attention' },
   'status.paused': 'Paused: press to go on',
   'status.next_retry': 'Next try {when}',
-  'status.today': { one: 'Today: {n} duplicate prevented', other: 'Today: {n} duplicates prevented' },
+  'status.today': { one: 'Today: {n} prevented', other: 'Today: {n} prevented' },
   'status.merged': { one: '{n} burst merged', other: '{n} bursts merged' },
   'status_telegram.receiving': 'Telegram receives',
   'status_telegram.conflict': 'Telegram: another program uses the bot',
@@ -72,4 +72,7 @@ export const frame = {
   'away.waiting': { one: '{n} waits for your OK', other: '{n} wait for your OK' },
   'away.not_repeated': { one: '{n} thing was not repeated', other: '{n} things were not repeated' },
   'away.expired': 'Expired without an answer: {what}',
+  'quote.open': '“',
+  'quote.close': '”',
+  'date.placeholder': 'dd/mm/yyyy',
 };

@@ -158,7 +158,7 @@ export const settings = {
   'mail.refresh_token': 'Refresh token',
   'mail.gmail_how': 'From your own project in Google Cloud, of type “desktop app”.',
   'mail.test': 'Test the mail account',
-  'secret.set': 'stored',
+  'secret.set': 'stored · type to change it',
   'secret.unset': 'not set',
   'secret.save': 'Save',
   'secret.remove': 'Remove',
@@ -199,4 +199,7 @@ export const settings = {
   'data.backup_do': 'Make a backup',
   'data.backed_up': 'Backup in {path}',
   'data.export_note': 'All it did, prevented, or could not confirm.',
+  'general.version': 'Version {version}',
+  'general.updates': 'There is no update server: Unavez never looks for updates by itself. A new version is installed as a new package, and keeps your data.',
+  'duration.unit': '{name}: unit',
 };

@@ -30,8 +30,7 @@ export const conversations: Translation<typeof words> = {
   'first.ready_text': 'Pide algo: un evento, un correo, un recordatorio. Lo que pidas va al proveedor del modelo que elegiste.',
   'first.connect': 'Conectar un modelo',
   'story.replay': 'Ver la historia',
-  'story.title': 'La historia de la que nace Unavez',
-  'story.meta': 'dos mensajes, doce segundos',
+  'story.title': 'La historia',
   'story.guard': 'Guarda',
   'story.with_guard': 'Con la guarda',
   'story.without_guard': 'Sin la guarda',
@@ -106,4 +105,5 @@ export const conversations: Translation<typeof words> = {
   'chip.failed': 'falló',
   'chip.cancelled': 'cancelado',
   'chip.reverted': 'deshecho',
+  'story.lead': 'De aquí nace Unavez: dos mensajes, doce segundos.',
 };

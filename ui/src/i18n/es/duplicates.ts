@@ -22,7 +22,7 @@ export const duplicates: Translation<typeof words> = {
   'verdict.exists': 'ya existía',
   'verdict.near': 'parecido',
   'verdict.replayed': 'misma llamada',
-  'layer.all': 'Todas las capas',
+  'layer.all': 'Todas',
   'layer.guard': 'Guarda',
   'layer.exact': 'Clave exacta',
   'layer.calendar': 'Calendario',

@@ -40,7 +40,7 @@ export const frame: Translation<typeof words> = {
   'badge.attention': { one: '{n} necesita atención', other: '{n} necesitan atención' },
   'status.paused': 'En pausa: pulsa para seguir',
   'status.next_retry': 'Próximo intento {when}',
-  'status.today': { one: 'Hoy: {n} duplicado evitado', other: 'Hoy: {n} duplicados evitados' },
+  'status.today': { one: 'Hoy: {n} evitado', other: 'Hoy: {n} evitados' },
   'status.merged': { one: '{n} ráfaga unida', other: '{n} ráfagas unidas' },
   'status_telegram.receiving': 'Telegram recibe',
   'status_telegram.conflict': 'Telegram: otro programa usa el bot',
@@ -75,4 +75,7 @@ export const frame: Translation<typeof words> = {
   'away.waiting': { one: '{n} espera tu OK', other: '{n} esperan tu OK' },
   'away.not_repeated': { one: '{n} cosa no se repitió', other: '{n} cosas no se repitieron' },
   'away.expired': 'Caducó sin respuesta: {what}',
+  'quote.open': '«',
+  'quote.close': '»',
+  'date.placeholder': 'dd/mm/aaaa',
 };

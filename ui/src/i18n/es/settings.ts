@@ -161,7 +161,7 @@ export const settings: Translation<typeof words> = {
   'mail.refresh_token': 'Token de acceso permanente',
   'mail.gmail_how': 'De tu propio proyecto en Google Cloud, tipo «aplicación de escritorio».',
   'mail.test': 'Probar el correo',
-  'secret.set': 'guardada',
+  'secret.set': 'guardado · escribe para cambiar',
   'secret.unset': 'sin poner',
   'secret.save': 'Guardar',
   'secret.remove': 'Quitar',
@@ -202,4 +202,7 @@ export const settings: Translation<typeof words> = {
   'data.backup_do': 'Hacer una copia',
   'data.backed_up': 'Copia en {path}',
   'data.export_note': 'Todo lo que hizo, evitó o no pudo confirmar.',
+  'general.version': 'Versión {version}',
+  'general.updates': 'No hay servidor de actualizaciones: Unavez nunca las busca por su cuenta. Una versión nueva se instala como un paquete nuevo y conserva tus datos.',
+  'duration.unit': '{name}: unidad',
 };
