@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && [ "${UNAVEZ_HEADLESS:-}" != 1 ]; then
   scripts/need.sh build window
-  (cd ui && { [ -d node_modules ] || npm ci --no-audit --no-fund --loglevel=error; } && npm run build)
+  (cd ui && { [ -d node_modules ] && [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund --loglevel=error; } && npm run build)
   exec cargo run --locked -p unavez-desktop --features custom-protocol
 fi
 

@@ -48,6 +48,8 @@ pub fn run(options: AppOptions) -> ExitCode {
             }
             open(app.handle(), start_hidden && has_tray)?;
             tauri::async_runtime::spawn(events::run(app.handle().clone()));
+            #[cfg(unix)]
+            tauri::async_runtime::spawn(end_when_asked(app.handle().clone()));
             Ok(())
         })
         .build(tauri::generate_context!("../tauri.conf.json"));
@@ -159,6 +161,21 @@ pub fn raise(app: &AppHandle) {
     if let Err(error) = shown {
         tracing::warn!(%error, "the window does not come back");
     }
+}
+
+/// The end of a desktop session ends the program in order, like closing its window.
+#[cfg(unix)]
+async fn end_when_asked(app: AppHandle) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminated), Ok(mut interrupted)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return;
+    };
+    tokio::select! {
+        _ = terminated.recv() => {}
+        _ = interrupted.recv() => {}
+    }
+    app.exit(0);
 }
 
 fn on_event(app: &AppHandle, event: RunEvent) {
