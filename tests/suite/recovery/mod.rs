@@ -9,6 +9,7 @@ mod failpoints;
 mod instances;
 mod kill;
 mod locks;
+mod mail_crash;
 mod mail_resets;
 mod simulation;
 mod speed;
