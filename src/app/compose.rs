@@ -19,8 +19,8 @@ use crate::channels::window::WindowChannel;
 use crate::config::{Config, Provider};
 use crate::domain::conversation::ChannelKind;
 use crate::domain::ports::{
-    Calendar, Channel, ChatModel, Clock, EffectTarget, IdSource, InboundSource, MailReader, MailSender, Secrets,
-    Transcriber,
+    Calendar, Channel, ChatModel, Clock, EffectTarget, IdSource, InboundSource, MailNews, MailReader, MailSender,
+    Secrets, Transcriber,
 };
 use crate::evidence::Targets;
 use crate::inbox::{Acts, Health, Ingress, Stages};
@@ -54,6 +54,7 @@ pub(super) struct Stack {
     pub(super) calendar: Arc<dyn Calendar>,
     pub(super) sender: Arc<dyn MailSender>,
     pub(super) reader: Option<Arc<dyn MailReader>>,
+    pub(super) news: Option<Arc<dyn MailNews>>,
     pub(super) mail_checks: Vec<Arc<dyn MailCheck>>,
     pub(super) rules: approvals::Rules,
     pub(super) guard: guard::Deps,
@@ -96,7 +97,7 @@ pub(super) fn compose(options: AppOptions) -> Result<Stack, StartError> {
     };
     let calendar = ports.wrap_calendar.as_ref().map_or_else(|| calendar.clone(), |wrap| wrap(calendar.clone()));
     let calendar: Arc<dyn Calendar> = Arc::new(WatchedCalendar { inner: calendar, observed: seen.calendar.clone() });
-    let MailEdges { sender, reader, sent, checks, from } =
+    let MailEdges { sender, reader, sent, checks, news, from } =
         edges::mail(&config, &files, &folder.maildir(), &secrets, &clock)?;
     let sender = ports.mail_sender.clone().unwrap_or(sender);
     let sent = ports.mail_reader.clone().or(sent);
@@ -202,6 +203,7 @@ pub(super) fn compose(options: AppOptions) -> Result<Stack, StartError> {
         calendar,
         sender,
         reader,
+        news,
         mail_checks: checks,
         rules,
         guard,
@@ -290,6 +292,19 @@ impl Stack {
             self.sender.account(),
             reader,
         ))
+    }
+
+    /// New mail of the senders in `mail.imap.wake_on`.
+    pub(super) fn mail(&self) -> Option<inbox::MailWorker> {
+        Some(inbox::MailWorker::new(inbox::MailDeps {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            settings: self.inbox.clone(),
+            acts: self.acts.clone(),
+            news: self.news.clone()?,
+            account: self.sender.account(),
+            wake_on: self.config.mail.imap.wake_on.clone(),
+        }))
     }
 
     pub(super) fn outbox(&self) -> outbox::Worker {

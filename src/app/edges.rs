@@ -20,7 +20,7 @@ use crate::domain::calendar::{CalendarInfo, Event, EventDraft, EventTime};
 use crate::domain::chat::{ChatReply, ChatRequest, ModelError};
 use crate::domain::ids::AccountId;
 use crate::domain::ports::{
-    Calendar, CalendarError, CalendarWarning, ChatModel, Clock, MailReader, MailSender, SecretError, Secrets,
+    Calendar, CalendarError, CalendarWarning, ChatModel, Clock, MailNews, MailReader, MailSender, SecretError, Secrets,
     StreamSink,
 };
 use crate::domain::time::Wall;
@@ -34,7 +34,7 @@ use crate::mail::presets;
 use crate::mail::smtp::{SmtpSender, SmtpSettings};
 use crate::model::genai::{GenaiModel, ProviderSettings};
 use crate::model::practice::PracticeModel;
-use crate::runtime::oauth::{OAuthClient, OAuthSecrets, OAuthSettings};
+use crate::runtime::oauth::{OAuthClient, OAuthError, OAuthSecrets, OAuthSettings};
 use crate::runtime::secrets::{Secret, SecretRef};
 use crate::store::Store;
 
@@ -138,17 +138,7 @@ pub(super) fn calendar(
         }
         CalendarBackend::Google => {
             let from = &config.calendar.google;
-            let oauth = OAuthSettings {
-                auth_url: from.auth_url.clone(),
-                token_url: from.token_url.clone(),
-                client_id: from.client_id.clone(),
-                scopes: google::SCOPES.map(str::to_owned).to_vec(),
-            };
-            let names = OAuthSecrets {
-                client_secret: "calendar.google.client_secret".to_owned(),
-                refresh_token: "calendar.google.refresh_token".to_owned(),
-            };
-            let oauth = Arc::new(OAuthClient::new(oauth, secrets.clone(), names, clock.clone())?);
+            let oauth = Arc::new(calendar_oauth(config, secrets, clock)?);
             let settings = google::Settings {
                 api_url: from.api_url.clone(),
                 calendar: from.calendar.clone(),
@@ -157,6 +147,26 @@ pub(super) fn calendar(
             Arc::new(GoogleCalendar::new(settings, oauth, locale.zone.clone())?)
         }
     })
+}
+
+/// The sign-in of `[calendar.google]`.
+pub(super) fn calendar_oauth(
+    config: &Config,
+    secrets: &Arc<dyn Secrets>,
+    clock: &Arc<dyn Clock>,
+) -> Result<OAuthClient, OAuthError> {
+    let from = &config.calendar.google;
+    let settings = OAuthSettings {
+        auth_url: from.auth_url.clone(),
+        token_url: from.token_url.clone(),
+        client_id: from.client_id.clone(),
+        scopes: google::SCOPES.map(str::to_owned).to_vec(),
+    };
+    let names = OAuthSecrets {
+        client_secret: "calendar.google.client_secret".to_owned(),
+        refresh_token: "calendar.google.refresh_token".to_owned(),
+    };
+    OAuthClient::new(settings, secrets.clone(), names, clock.clone())
 }
 
 type Build = Box<dyn Fn(Option<SecretString>) -> Arc<dyn Calendar> + Send + Sync>;
@@ -259,6 +269,8 @@ pub(super) struct MailEdges {
     pub(super) sent: Option<Arc<dyn MailReader>>,
     /// Signs in without sending, for the doctor.
     pub(super) checks: Vec<Arc<dyn MailCheck>>,
+    /// Tells of new mail, where some sender's starts a turn.
+    pub(super) news: Option<Arc<dyn MailNews>>,
     /// What mails are from.
     pub(super) from: String,
 }
@@ -314,6 +326,7 @@ pub(super) fn mail(
         let imap = imap.clone().map(|imap| imap as Arc<dyn MailCheck>);
         [sender].into_iter().chain(imap).collect()
     };
+    let news = imap.clone().filter(|_| !config.mail.imap.wake_on.is_empty()).map(|imap| imap as Arc<dyn MailNews>);
     let from = if config.mail.from.is_empty() { NOBODY.to_owned() } else { config.mail.from.clone() };
     let composer = Composer::new(files, &config.mail.message_id_domain);
     let account = AccountId::new(address_of(&from));
@@ -332,21 +345,28 @@ pub(super) fn mail(
             let credential =
                 credential(config, &smtp.user, smtp.auth, (&smtp.password, "mail.smtp.password"), secrets, clock)?;
             let sender = Arc::new(SmtpSender::new(settings, credential, account, composer));
-            Ok(MailEdges { checks: with_reader(sender.clone()), sender, sent: reader.clone(), reader, from })
+            Ok(MailEdges { checks: with_reader(sender.clone()), sender, sent: reader.clone(), reader, news, from })
         }
         MailBackend::Gmail => {
-            let tokens = Arc::new(oauth(config, secrets, clock)?);
+            let tokens = Arc::new(mail_oauth(config, secrets, clock)?);
             let client = Arc::new(GmailClient::new(&config.mail.gmail.api_url, tokens)?);
             let sender = Arc::new(GmailSender::new(client.clone(), account, composer));
             // The API reads as well; a configured IMAP server is the person's own choice.
             let reader = reader.or_else(|| Some(Arc::new(GmailReader::new(client))));
-            Ok(MailEdges { checks: with_reader(sender.clone()), sender, sent: reader.clone(), reader, from })
+            Ok(MailEdges { checks: with_reader(sender.clone()), sender, sent: reader.clone(), reader, news, from })
         }
         MailBackend::Maildir => {
             let sender = Arc::new(Maildir::new(maildir, account, composer));
             // What was saved can be searched and read until there is a mailbox.
             let reader = reader.or_else(|| Some(sender.clone()));
-            Ok(MailEdges { checks: with_reader(sender.clone()), sent: Some(sender.clone()), sender, reader, from })
+            Ok(MailEdges {
+                checks: with_reader(sender.clone()),
+                sent: Some(sender.clone()),
+                sender,
+                reader,
+                news,
+                from,
+            })
         }
     }
 }
@@ -397,12 +417,16 @@ fn credential(
     match auth {
         MailAuth::Password if *password == SecretRef::None => Ok(Credential::None),
         MailAuth::Password => Ok(Credential::Password { secrets: secrets.clone(), name: name.to_owned() }),
-        MailAuth::Xoauth2 => Ok(Credential::Token(Arc::new(oauth(config, secrets, clock)?))),
+        MailAuth::Xoauth2 => Ok(Credential::Token(Arc::new(mail_oauth(config, secrets, clock)?))),
     }
 }
 
 /// The sign-in of `[mail.oauth]`.
-fn oauth(config: &Config, secrets: &Arc<dyn Secrets>, clock: &Arc<dyn Clock>) -> Result<OAuthClient, StartError> {
+pub(super) fn mail_oauth(
+    config: &Config,
+    secrets: &Arc<dyn Secrets>,
+    clock: &Arc<dyn Clock>,
+) -> Result<OAuthClient, OAuthError> {
     let from = &config.mail.oauth;
     // Gmail's backend needs no addresses of its own: Google's are known.
     let or_google = |url: &str, google: &str| {
@@ -418,5 +442,5 @@ fn oauth(config: &Config, secrets: &Arc<dyn Secrets>, clock: &Arc<dyn Clock>) ->
         client_secret: "mail.oauth.client_secret".to_owned(),
         refresh_token: "mail.oauth.refresh_token".to_owned(),
     };
-    Ok(OAuthClient::new(settings, secrets.clone(), names, clock.clone())?)
+    OAuthClient::new(settings, secrets.clone(), names, clock.clone())
 }

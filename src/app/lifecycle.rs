@@ -128,6 +128,9 @@ impl App {
         if let Some(inbox) = stack.inbox() {
             shutdown.spawn("inbox", inbox.run());
         }
+        if let Some(mail) = stack.mail() {
+            shutdown.spawn("mail", mail.run());
+        }
         if let Some(media) = stack.media() {
             shutdown.spawn("media", media.run());
         }

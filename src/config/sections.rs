@@ -354,6 +354,9 @@ fn imap(mut section: Section<'_>) -> Imap {
         wake_on: section.texts("wake_on", &default.wake_on),
     };
     plain_only_on_loopback(&section, imap.tls, &imap.host);
+    if imap.host.is_empty() && !imap.wake_on.is_empty() {
+        section.problem("wake_on", "there is no mailbox to watch", "a server in mail.imap.host, or an empty list");
+    }
     section.end();
     imap
 }

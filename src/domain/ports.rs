@@ -314,3 +314,23 @@ pub trait MailReader: Send + Sync + 'static {
     /// Bounces that arrived since the last call's cursor.
     async fn bounces(&self, since: Option<&str>) -> Result<(Vec<Bounce>, Option<String>), MailReadError>;
 }
+
+/// What arrived in a mailbox since the last look.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Arrived {
+    /// Oldest first.
+    pub mails: Vec<MailContent>,
+    /// Where the next look begins.
+    pub cursor: String,
+    /// There is more than one look takes.
+    pub more: bool,
+}
+
+/// A mailbox that tells of new mail.
+#[async_trait]
+pub trait MailNews: Send + Sync + 'static {
+    /// Without a cursor, only what arrives from now on counts.
+    async fn arrived(&self, since: Option<&str>) -> Result<Arrived, MailReadError>;
+    /// Waits until something is beyond `cursor`, or for `longest`.
+    async fn wait(&self, cursor: &str, longest: Duration) -> Result<bool, MailReadError>;
+}

@@ -1,4 +1,4 @@
-//! Reading mail by IMAP (RFC 9051): search, read, look in Sent, file a copy there, find bounces.
+//! Reading mail by IMAP (RFC 9051): search, read, look in Sent, file a copy there, find bounces, wait for new mail.
 //!
 //! In: queries, ids, Message-IDs. Out: mails as data, or what stood in the way.
 //! Invariants: reading changes nothing (EXAMINE, PEEK); a hit counts only if its Message-ID is exactly ours, because
@@ -6,6 +6,7 @@
 //! Absent on purpose: a local copy of the mailbox.
 
 mod folders;
+mod news;
 mod reader;
 mod sent;
 mod session;

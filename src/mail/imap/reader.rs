@@ -17,7 +17,7 @@ use crate::mail::message::parse;
 use crate::mail::query::Query;
 
 /// Enough of a mail for its headers and a preview; attachments come after.
-const SUMMARY_BYTES: usize = 50_000;
+pub(super) const SUMMARY_BYTES: usize = 50_000;
 /// The most of one mail that is read.
 const LARGEST_READ: usize = 5_000_000;
 /// Mails compared here when the server cannot search for the words (letters beyond ASCII).
@@ -26,8 +26,8 @@ const MOST_COMPARED: usize = 200;
 const MOST_BOUNCES: usize = 200;
 
 pub struct ImapReader {
-    settings: ImapSettings,
-    credential: Credential,
+    pub(super) settings: ImapSettings,
+    pub(super) credential: Credential,
 }
 
 impl ImapReader {
@@ -50,38 +50,22 @@ impl ImapReader {
         .await
     }
 
-    /// Waits until the inbox changes, or for `longest`. True: something changed.
-    pub async fn wait_for_mail(&self, longest: Duration) -> Result<bool, MailReadError> {
-        let mut session = tokio::time::timeout(self.settings.timeout, open(&self.settings, &self.credential))
-            .await
-            .map_err(|_| timed_out(self.settings.timeout))??;
-        session.examine("INBOX").await.map_err(refused)?;
-        let mut idle = session.idle();
-        idle.init().await.map_err(refused)?;
-        let (wait, interrupt) = idle.wait_with_timeout(longest);
-        let response = wait.await.map_err(refused)?;
-        drop(interrupt);
-        let changed = matches!(response, async_imap::extensions::idle::IdleResponse::NewData(_));
-        // silent-ok: the answer is known; the connection ends here either way.
-        if let Ok(Ok(mut session)) = tokio::time::timeout(self.settings.connect_timeout, idle.done()).await {
-            let _ = tokio::time::timeout(self.settings.connect_timeout, session.logout()).await;
-        }
-        Ok(changed)
-    }
-
     async fn enter(&self) -> Result<(Imap, Folders), MailReadError> {
         let mut session = open(&self.settings, &self.credential).await?;
         let folders = folders(&mut session, &self.settings.sent).await?;
         Ok((session, folders))
     }
 
-    async fn leave(&self, mut session: Imap) {
+    pub(super) async fn leave(&self, mut session: Imap) {
         // silent-ok: what was read is read; a failing goodbye changes nothing.
         let _ = tokio::time::timeout(self.settings.connect_timeout, session.logout()).await;
     }
 
     /// Within the time for one operation.
-    async fn timed<T>(&self, operation: impl Future<Output = Result<T, MailReadError>>) -> Result<T, MailReadError> {
+    pub(super) async fn timed<T>(
+        &self,
+        operation: impl Future<Output = Result<T, MailReadError>>,
+    ) -> Result<T, MailReadError> {
         tokio::time::timeout(self.settings.timeout, operation)
             .await
             .unwrap_or_else(|_| Err(timed_out(self.settings.timeout)))
@@ -99,7 +83,7 @@ fn sent_of(folders: &Folders) -> Result<&str, MailReadError> {
 }
 
 /// An id names the folder, its UIDVALIDITY and the UID.
-fn id_of(folder: &str, validity: u32, uid: u32) -> String {
+pub(super) fn id_of(folder: &str, validity: u32, uid: u32) -> String {
     format!("{uid}.{validity}.{folder}")
 }
 
@@ -109,7 +93,11 @@ fn parse_id(id: &str) -> Option<(u32, u32, &str)> {
     Some((uid, validity, folder))
 }
 
-async fn fetch(session: &mut Imap, uids: &[u32], bytes: usize) -> Result<Vec<(u32, Vec<u8>)>, MailReadError> {
+pub(super) async fn fetch(
+    session: &mut Imap,
+    uids: &[u32],
+    bytes: usize,
+) -> Result<Vec<(u32, Vec<u8>)>, MailReadError> {
     if uids.is_empty() {
         return Ok(Vec::new());
     }

@@ -221,7 +221,7 @@ async fn every_way_in_works_and_says_what_failed() {
 async fn new_mail_is_noticed_by_idle() {
     let server = Server::start(Mode::Plain).await;
     let reader = reader(&server).await;
-    let (noticed, ()) = tokio::join!(reader.wait_for_mail(PATIENCE), async {
+    let (noticed, ()) = tokio::join!(reader.wait_for_mail(None, PATIENCE), async {
         while server.count("IDLE") == 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -229,5 +229,5 @@ async fn new_mail_is_noticed_by_idle() {
         server.put("INBOX", mail("<1@x.test>", "Hi", "there"));
     });
     assert!(noticed.unwrap());
-    assert!(!reader.wait_for_mail(Duration::from_millis(100)).await.unwrap(), "nothing came");
+    assert!(!reader.wait_for_mail(None, Duration::from_millis(100)).await.unwrap(), "nothing came");
 }

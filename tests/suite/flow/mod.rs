@@ -5,6 +5,7 @@ mod commands;
 mod incident;
 mod keychain;
 mod mail;
+mod mail_wakes;
 mod telegram_bursts;
 mod telegram_control;
 mod telegram_media;
