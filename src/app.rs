@@ -21,6 +21,7 @@ mod restore;
 mod running;
 mod secrets;
 mod settings;
+mod sign_in;
 
 pub use backup::BackupError;
 pub use desktop::Desktop;
@@ -32,3 +33,4 @@ pub use options::{AppOptions, Ports, Without};
 pub use restore::{Restored, restore};
 pub use running::Running;
 pub use settings::Locale;
+pub use sign_in::{SignInTo, sign_in};

@@ -82,6 +82,11 @@ pub(super) enum Command {
         #[arg(long, value_enum, value_name = "LAYER")]
         without: Vec<Layer>,
     },
+    /// Sign in at the provider of your mail or calendar (Google and others that use OAuth), also while the program runs
+    SignIn {
+        #[arg(value_enum)]
+        to: SignInTo,
+    },
     /// Write a consistent copy of the database, also while the program runs
     Backup { file: PathBuf },
     /// Put a backup in place of the database; only while the program is stopped
@@ -96,6 +101,14 @@ pub(super) enum Layer {
     Guard,
     Debounce,
     Typing,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum SignInTo {
+    /// [mail.oauth]
+    Mail,
+    /// [calendar.google]
+    Calendar,
 }
 
 #[derive(Subcommand, Clone, Debug)]

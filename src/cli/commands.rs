@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::arguments::{
-    Approvals, Audit, Calendar, Command, Common, Config, Conversations, Evidence, Format, Resolution,
+    Approvals, Audit, Calendar, Command, Common, Config, Conversations, Evidence, Format, Resolution, SignInTo,
 };
 use super::ask::{Printing, Single, Writing, ask};
 use super::exit::{Ended, Exit};
@@ -22,6 +22,7 @@ pub(super) async fn run(common: &Common, setting: &Setting, command: Command) ->
     let request = match command {
         Command::Run => return serve(common, setting).await,
         Command::Doctor => return doctor(common, setting).await,
+        Command::SignIn { to } => return sign_in(common, setting, to).await,
         Command::Restore { file } => return restore(common, setting, &file).await,
         Command::Audit(Audit::Verify { .. }) => return verify(common, setting).await,
         Command::Audit(Audit::Export { format, since, until, kind, output }) => {
@@ -111,6 +112,28 @@ async fn doctor(common: &Common, setting: &Setting) -> Result<Exit, Ended> {
     }
     unless_closed(printer.flush())?;
     Ok(if bad { Exit::Failed } else { Exit::Done })
+}
+
+/// Shows the address on stderr, so that stdout stays for the answer.
+async fn sign_in(common: &Common, setting: &Setting, to: SignInTo) -> Result<Exit, Ended> {
+    let to = match to {
+        SignInTo::Mail => app::SignInTo::Mail,
+        SignInTo::Calendar => app::SignInTo::Calendar,
+    };
+    let show = |url: &str| {
+        // silent-ok: without stderr nobody can be told.
+        let _ =
+            writeln!(std::io::stderr(), "Open this address in a browser on this computer and sign in there:\n{url}");
+    };
+    app::sign_in(&setting.options()?, to, show).await.map_err(Ended::failed)?;
+    let mut printer = Printer::stdout(common.json);
+    if common.json {
+        printer.value(&json!({ "signed_in": true }))?;
+    } else {
+        printer.line("signed in; `unavezd doctor` tries it")?;
+    }
+    unless_closed(printer.flush())?;
+    Ok(Exit::Done)
 }
 
 async fn restore(common: &Common, setting: &Setting, file: &Path) -> Result<Exit, Ended> {

@@ -33,10 +33,10 @@ const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(600);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OAuthError {
     /// There is no refresh token yet.
-    #[error("not signed in yet: sign in under Settings")]
+    #[error("not signed in yet: sign in (`unavezd sign-in`)")]
     NotSignedIn,
     /// The provider will not take this sign-in any more.
-    #[error("the sign-in is no longer valid ({reason}): sign in again under Settings")]
+    #[error("the sign-in is no longer valid ({reason}): sign in again (`unavezd sign-in`)")]
     Refused { reason: String },
     #[error("the sign-in server cannot be reached: {reason}")]
     Unavailable { reason: String },
@@ -155,7 +155,14 @@ impl OAuthClient {
             return Err(OAuthError::Refused { reason: "the provider gave no lasting sign-in".into() });
         }
         let mut current = self.current.lock().await;
-        self.keep(answer, &mut current).await.map(|_| ())
+        self.keep(answer, &mut current).await?;
+        match current.rotated {
+            None => Ok(()),
+            Some(_) => {
+                let reason = "signed in, but the keychain did not keep it: it holds until this program ends";
+                Err(OAuthError::Settings { reason: reason.to_owned() })
+            }
+        }
     }
 
     async fn client(&self) -> Result<Client, OAuthError> {
@@ -175,10 +182,13 @@ impl OAuthClient {
             remember_secret(refresh.secret());
             // A rotated refresh token replaces the old one, which is void from now on.
             let rotated = SecretString::from(refresh.secret().clone());
-            if let Err(error) = self.secrets.set(&self.names.refresh_token, rotated.clone()).await {
-                tracing::warn!(%error, "a new refresh token is kept until the program ends only");
-                current.rotated = Some(rotated);
-            }
+            current.rotated = match self.secrets.set(&self.names.refresh_token, rotated.clone()).await {
+                Ok(()) => None,
+                Err(error) => {
+                    tracing::warn!(%error, "a new refresh token is kept until the program ends only");
+                    Some(rotated)
+                }
+            };
         }
         let token = SecretString::from(answer.access_token().secret().clone());
         remember_secret(token.expose_secret());

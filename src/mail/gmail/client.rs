@@ -28,7 +28,7 @@ pub enum GmailError {
     /// It left, and nothing says what became of it.
     #[error("{reason}")]
     NoAnswer { reason: String },
-    #[error("Gmail does not accept the sign-in ({reason}): sign in again under Settings")]
+    #[error("Gmail does not accept the sign-in ({reason}): sign in again (`unavezd sign-in`)")]
     SignIn { reason: String },
     #[error("Gmail has no such thing: {reason}")]
     NotFound { reason: String },
