@@ -22,6 +22,7 @@ mod running;
 mod secrets;
 mod settings;
 mod sign_in;
+mod tool_servers;
 
 pub use backup::BackupError;
 pub use desktop::Desktop;

@@ -38,6 +38,8 @@ pub struct HostStatus {
     pub calendar: EdgeStatus,
     pub http: EdgeStatus,
     pub keychain: EdgeStatus,
+    /// One per configured server of tools; `starting`, `ok`, `failing` or `stopped`.
+    pub mcp: Vec<EdgeStatus>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -49,6 +51,7 @@ pub(super) struct Status {
     calendar: EdgeStatus,
     http: EdgeStatus,
     keychain: EdgeStatus,
+    mcp: Vec<EdgeStatus>,
     database: EdgeStatus,
     queues: BTreeMap<&'static str, i64>,
     guard_today: BTreeMap<&'static str, i64>,
@@ -115,6 +118,7 @@ pub(super) async fn status(parts: &Parts) -> Result<Status, Failure> {
         calendar: host.calendar,
         http: host.http,
         keychain: host.keychain,
+        mcp: host.mcp,
         database: database(parts).await,
         queues,
         guard_today,

@@ -11,6 +11,7 @@ use super::lifecycle::StartError;
 use super::options::{AppOptions, Without};
 use super::secrets::{WatchedSecrets, secret};
 use super::settings::{self, Locale};
+use super::tool_servers::ToolServers;
 use crate::api::{Api, ApiSessions, Parts};
 use crate::audit::Anchors;
 use crate::channels::http::HttpChannel;
@@ -59,6 +60,7 @@ pub(super) struct Stack {
     pub(super) rules: approvals::Rules,
     pub(super) guard: guard::Deps,
     pub(super) registry: Arc<Registry>,
+    pub(super) tool_servers: ToolServers,
     pub(super) inbox: Arc<inbox::Settings>,
     pub(super) acts: Arc<dyn Acts>,
     pub(super) ingress: Ingress,
@@ -165,15 +167,18 @@ pub(super) fn compose(options: AppOptions) -> Result<Stack, StartError> {
         reader: reader.clone(),
         from,
     };
-    all_tools.extend(tools::mail_tools(&mail, effects));
+    all_tools.extend(tools::mail_tools(&mail, effects.clone()));
     let registry = Arc::new(Registry::new(all_tools));
+    let tool_servers = ToolServers::new(&config, &effects, &store, &clock, &ids);
+    tool_servers.register(&rules.targets);
     let inbox = Arc::new(settings::inbox(&config, &locale));
     let acts: Arc<dyn Acts> = Arc::new(Stages::new(rules.clone()));
     let ingress = Ingress::new(store.clone(), clock.clone(), inbox.clone(), acts.clone());
 
     let anchors = Anchors::new(folder.audit_anchor(), Some(keychain.clone()));
     let telegram_health = Health::default();
-    let host = Arc::new(AppHost::new(&config, &folder, seen, telegram_health.clone(), &model, &calendar, &sender));
+    let host = AppHost::new(&config, &folder, seen, telegram_health.clone(), &model, &calendar, &sender);
+    let host = Arc::new(host.with_tool_servers(tool_servers.clone()));
     let api = Api::new(Parts {
         store: store.clone(),
         clock: clock.clone(),
@@ -208,6 +213,7 @@ pub(super) fn compose(options: AppOptions) -> Result<Stack, StartError> {
         rules,
         guard,
         registry,
+        tool_servers,
         inbox,
         acts,
         ingress,

@@ -78,6 +78,7 @@ pub async fn doctor(options: AppOptions, places: &Places) -> Vec<Check> {
         Ok(app) => {
             checks.extend(on_the_database(&app).await);
             checks.extend(edges(app.stack()).await);
+            checks.extend(tool_servers(app.stack()).await);
             app.stop().await;
         }
         Err(StartError::Store(StoreError::InUse(_))) => checks.extend(running(&folder).await),
@@ -305,6 +306,19 @@ pub(super) async fn mail(stack: &Stack) -> Check {
     Check::ok("mail", format!("{account} signs in"))
 }
 
+/// Each server is started once, asked for its tools, and ended.
+async fn tool_servers(stack: &Stack) -> Vec<Check> {
+    let mend = "check the server's section in [mcp.servers] and run its command by hand";
+    let found = stack.tool_servers.check().await;
+    found
+        .into_iter()
+        .map(|(server, found)| match found {
+            Ok(tools) => Check::ok("mcp", format!("{server}: {tools} tools")),
+            Err(reason) => Check::bad("mcp", format!("{server}: {reason}"), mend),
+        })
+        .collect()
+}
+
 /// What a running instance says of itself: its edges are in use, so their last calls are the best check.
 async fn running(folder: &DataFolder) -> Vec<Check> {
     let asked = async {
@@ -323,13 +337,20 @@ async fn running(folder: &DataFolder) -> Vec<Check> {
         }
     };
     let mut checks = vec![Check::ok("instance", "running")];
-    for name in ["database", "telegram", "model", "mail", "calendar", "http"] {
-        let Some(edge) = status.get(name) else { continue };
+    let single = ["database", "telegram", "model", "mail", "calendar", "http"];
+    let single = single.into_iter().filter_map(|name| Some((name, status.get(name)?)));
+    let servers = status.get("mcp").and_then(serde_json::Value::as_array).into_iter().flatten();
+    for (name, edge) in single.chain(servers.map(|server| ("mcp", server))) {
         let text = |field: &str| edge.get(field).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
-        let (state, reason) = (text("state"), text("reason"));
-        checks.push(match state.as_str() {
-            "ok" | "receiving" | "listening" | "off" | "not_used_yet" => Check::ok(name, state),
-            _ => Check::bad(name, format!("{state}: {reason}"), "see `status`; stop the instance to check it live"),
+        let (mut state, reason) = (text("state"), text("reason"));
+        let fine = matches!(state.as_str(), "ok" | "receiving" | "listening" | "off" | "not_used_yet" | "starting");
+        if name == "mcp" {
+            state = format!("{}: {state}", text("name"));
+        }
+        checks.push(if fine {
+            Check::ok(name, state)
+        } else {
+            Check::bad(name, format!("{state}: {reason}"), "see `status`; stop the instance to check it live")
         });
     }
     checks

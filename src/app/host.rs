@@ -9,6 +9,7 @@ use async_trait::async_trait;
 
 use super::backup::write_backup;
 use super::compose::Seen;
+use super::tool_servers::ToolServers;
 use crate::api::{EdgeStatus, Failure, FailureCode, Host, HostStatus};
 use crate::config::Config;
 use crate::domain::ports::{Calendar, ChatModel, MailSender};
@@ -24,6 +25,7 @@ pub(super) struct AppHost {
     model: String,
     mail: (&'static str, String),
     calendar: (&'static str, String),
+    tool_servers: ToolServers,
     http: Mutex<Option<SocketAddr>>,
     running: AtomicBool,
 }
@@ -47,9 +49,14 @@ impl AppHost {
             model: model.name(),
             mail: (sender.backend(), sender.account().to_string()),
             calendar: (calendar.backend(), calendar.account().to_string()),
+            tool_servers: ToolServers::default(),
             http: Mutex::default(),
             running: AtomicBool::new(false),
         }
+    }
+
+    pub(super) fn with_tool_servers(self, tool_servers: ToolServers) -> Self {
+        Self { tool_servers, ..self }
     }
 
     pub(super) fn started(&self, http: Option<SocketAddr>) {
@@ -85,6 +92,7 @@ impl Host for AppHost {
                 ..EdgeStatus::default()
             },
             keychain: self.seen.keychain.status("keychain", None),
+            mcp: self.tool_servers.status(),
         }
     }
 

@@ -105,6 +105,7 @@ impl App {
         }
         self.shutdown.spawn("control", control.run());
         self.start_stages();
+        self.stack.tool_servers.start(&self.stack.registry, &self.shutdown);
         self.stack.host.started(started.http);
         self.started = true;
         Ok(started)

@@ -298,6 +298,8 @@ pub struct McpServer {
     pub env: BTreeMap<String, String>,
     /// `readOnlyHint` makes a tool a read.
     pub trust_annotations: bool,
+    /// Longest time for one call; after it the outcome is unknown.
+    pub timeout: Duration,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
+use std::time::Duration;
 
 use toml_edit::{Document, Value};
 
@@ -413,6 +414,7 @@ fn mcp(mut section: Section<'_>) -> Mcp {
         let env = variables.names().into_iter().map(|key| (key.clone(), variables.text(&key, ""))).collect();
         variables.end();
         let trust_annotations = server.flag("trust_annotations", false);
+        let timeout = server.duration("timeout", Duration::from_secs(60));
         let transport = match (command.is_empty(), url.is_empty()) {
             (false, true) => McpTransport::Command(command),
             (true, false) => McpTransport::Url(url),
@@ -429,7 +431,7 @@ fn mcp(mut section: Section<'_>) -> Mcp {
                 McpTransport::Command(command)
             }
         };
-        mcp.servers.insert(name, McpServer { transport, env, trust_annotations });
+        mcp.servers.insert(name, McpServer { transport, env, trust_annotations, timeout });
         server.end();
     }
     servers.end();

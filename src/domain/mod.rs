@@ -21,5 +21,6 @@ pub mod provenance;
 pub mod session;
 pub mod time;
 pub mod tool;
+pub mod tool_server;
 pub mod untrusted;
 pub mod when;

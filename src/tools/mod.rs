@@ -29,6 +29,9 @@ mod schedule;
 mod schema;
 mod search_mail;
 mod send_email;
+pub mod server_names;
+mod server_schema;
+mod server_tools;
 pub mod targets;
 mod update_event;
 mod when;
@@ -41,6 +44,7 @@ pub use mail_access::{MailAccess, mail_tools};
 pub use read_declaration::read;
 pub use registry::{Registry, Tool};
 pub use schema::{schema, spec};
+pub use server_tools::{ServerAccess, ToolRule, server_tools};
 
 #[cfg(test)]
 mod injection;

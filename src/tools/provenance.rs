@@ -3,6 +3,7 @@
 use rusqlite::{Connection, params};
 use serde_json::Value;
 
+use crate::approvals;
 use crate::domain::action::Action;
 use crate::domain::address::{Mailbox, identity_of};
 use crate::domain::ids::ConversationId;
@@ -61,6 +62,49 @@ fn texts(value: &Value, targets: &mut Vec<(TargetKind, String)>) {
         }
         Value::Array(items) => items.iter().for_each(|item| texts(item, targets)),
         Value::Object(fields) => fields.values().for_each(|field| texts(field, targets)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The first URL among the arguments of a read that no owner wrote, configured or confirmed. An argument that is called
+/// like an address counts as one, with a scheme or without: a read can carry what was read to whoever serves it.
+pub(super) fn foreign_url(
+    connection: &Connection,
+    conversation: ConversationId,
+    arguments: &Value,
+) -> Result<Option<String>, StoreError> {
+    let mut urls = Vec::new();
+    addresses(arguments, false, &mut urls);
+    for url in urls {
+        // People write addresses without scheme and closing slash.
+        let bare = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest).trim_end_matches('/');
+        let wrote = owner_wrote(connection, &bare.to_lowercase())?
+            || matches!(source(connection, conversation, TargetKind::Url, &url, &[])?, TargetSource::Owner)
+            || approvals::is_known(connection, TargetKind::Url, &url)?;
+        if !wrote {
+            return Ok(Some(url));
+        }
+    }
+    Ok(None)
+}
+
+/// Everything in `value` that a server could take for an address.
+fn addresses(value: &Value, named: bool, urls: &mut Vec<String>) {
+    const NAMES: [&str; 8] = ["url", "uri", "link", "href", "endpoint", "host", "hostname", "domain"];
+    match value {
+        Value::String(text) if named && !text.trim().is_empty() => urls.push(text.trim().to_owned()),
+        Value::String(text) => {
+            let words =
+                text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '<' | '>' | '"' | '\'' | '(' | ')'));
+            let trimmed = words.map(|word| word.trim_end_matches(['.', '!', '?']));
+            urls.extend(trimmed.filter(|word| word.contains("://") || word.starts_with("www.")).map(str::to_owned));
+        }
+        Value::Array(items) => items.iter().for_each(|item| addresses(item, named, urls)),
+        Value::Object(fields) => fields.iter().for_each(|(name, field)| {
+            let name = name.to_lowercase();
+            let named = name.split(['_', '-', '.']).any(|part| NAMES.contains(&part.trim_end_matches('s')));
+            addresses(field, named, urls);
+        }),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -211,6 +255,17 @@ mod tests {
         ] {
             assert_eq!(mentions(text, "a@example.test"), found, "{text}");
         }
+    }
+
+    #[test]
+    fn a_reads_addresses_are_found_by_shape_and_by_name() {
+        let mut urls = Vec::new();
+        let arguments = serde_json::json!({
+            "query": "see ftp://a.test/x, www.b.test.", "page_url": "c.test/y", "urls": ["d.test"], "title": "e.test",
+        });
+        addresses(&arguments, false, &mut urls);
+        urls.sort();
+        assert_eq!(urls, ["c.test/y", "d.test", "ftp://a.test/x", "www.b.test"]);
     }
 
     #[test]

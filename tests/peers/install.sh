@@ -12,7 +12,7 @@ fresh() { # fresh STAMP FILE...: has nothing of FILE changed since STAMP was wri
 }
 
 if ! fresh "$cache/npm/.installed" package.json package-lock.json; then
-  echo "installing from npm: crabline (Telegram), aimock (model), emulate (sign-in)"
+  echo "installing from npm: crabline (Telegram), aimock (model), emulate (sign-in), reference servers (MCP)"
   cp package.json package-lock.json "$cache/npm/"
   if (cd "$cache/npm" && npm ci --no-audit --no-fund --loglevel=error); then
     cat package.json package-lock.json > "$cache/npm/.installed"

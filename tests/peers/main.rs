@@ -10,5 +10,6 @@ mod desktop_bus;
 mod faults;
 mod google_calendar;
 mod incident;
+mod mcp;
 mod servers;
 mod telegram;

@@ -2,6 +2,8 @@
 
 mod calendar;
 mod mail;
+mod mcp;
 
 pub use calendar::{CalendarTarget, event_id};
 pub use mail::{MAIL, MailTarget};
+pub use mcp::McpTarget;

@@ -5,6 +5,7 @@ mod gmail;
 mod google;
 mod imap;
 mod llm;
+mod mcp;
 mod smtp;
 mod telegram_delivery;
 mod telegram_polling;

@@ -6,6 +6,7 @@ mod incident;
 mod keychain;
 mod mail;
 mod mail_wakes;
+mod mcp;
 mod sign_in;
 mod telegram_bursts;
 mod telegram_control;
