@@ -9,7 +9,18 @@ mod daemon;
 mod desktop_bus;
 mod faults;
 mod google_calendar;
+#[path = "../suite/support/imap.rs"]
+mod imap;
 mod incident;
+mod mail;
 mod mcp;
+#[path = "../suite/support/post.rs"]
+mod post;
 mod servers;
+#[path = "../suite/support/smtp.rs"]
+mod smtp;
+#[path = "../suite/support/socket.rs"]
+mod socket;
 mod telegram;
+#[path = "../suite/support/tls.rs"]
+mod tls;

@@ -278,10 +278,15 @@ impl MailServers {
             let marks: Vec<(&str, &str)> = marks.iter().map(|(name, value)| (*name, value.as_str())).collect();
             filled(template, &folder.path().join(template), &marks);
         }
-        // Exim gives up its rights before it reads the spool: the folder has to belong to the user it becomes.
+        // Exim gives up its rights before it reads the spool: the folder has to belong to the user it becomes, and its
+        // configuration to root.
         shell(&format!(
             "chmod 755 '{dir}' && chmod 644 '{dir}'/*.conf && {} chmod 644 '{dir}'/tls/server.key",
-            if root { format!("chown -R {user}:{group} '{dir}' &&") } else { String::new() }
+            if root {
+                format!("chown -R {user}:{group} '{dir}' && chown root:root '{dir}'/*.conf &&")
+            } else {
+                String::new()
+            }
         ));
         let (out, err) = log_to(folder.path(), "exim.out");
         let exim = Process::start(
