@@ -63,13 +63,8 @@ pub(super) fn settle(
             delivered(tx, now, claimed, progress, &row, external_id.as_deref(), policy.edit_interval)
         }
         SendOutcome::NotSent { reason, retry_after } => {
-            let turn_runs = match (&row.turn, row.epoch) {
-                (Some(turn), Some(epoch)) => acting(tx, turn, epoch)?,
-                _ => false,
-            };
-            let joins_batch = row.kind == Kind::Message && row.mode == Mode::Immediate && turn_runs;
             // A flood wait is an appointment, not a failure: the message keeps its place.
-            if joins_batch && retry_after.is_none() && progress.part == 0 {
+            if retry_after.is_none() && has_a_batch(tx, &row, progress)? {
                 return not_immediate(tx, now, claimed, &row, reason, policy.fall_back);
             }
             let wait = retry_after.unwrap_or_else(|| {
@@ -86,6 +81,10 @@ pub(super) fn settle(
             Ok(State::Queued)
         }
         SendOutcome::Uncertain { reason } => end(tx, now, claimed, &row, State::Uncertain, reason),
+        // An answer that refuses proves that nothing was delivered.
+        SendOutcome::Refused { reason, kind: SendRefusal::Other } if has_a_batch(tx, &row, progress)? => {
+            not_immediate(tx, now, claimed, &row, reason, policy.fall_back)
+        }
         SendOutcome::Refused { reason, kind } => refused(tx, now, claimed, &row, reason, kind, policy),
     }
 }
@@ -106,6 +105,16 @@ fn facts(tx: &Transaction<'_>, id: OutboundId) -> Result<RowFacts, StoreError> {
                 streamed: row.get(6)?,
             })
         })?)
+}
+
+/// An immediate message of a running turn, of which no part arrived: it can wait for the end of the turn.
+fn has_a_batch(tx: &Transaction<'_>, row: &RowFacts, progress: Progress) -> Result<bool, StoreError> {
+    match (&row.turn, row.epoch) {
+        (Some(turn), Some(epoch)) if row.kind == Kind::Message && row.mode == Mode::Immediate && progress.part == 0 => {
+            acting(tx, turn, epoch)
+        }
+        _ => Ok(false),
+    }
 }
 
 /// The turn still works, so its batch has not been released.

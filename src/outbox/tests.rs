@@ -273,6 +273,28 @@ async fn what_did_not_leave_joins_the_batch_or_fails_or_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_refused_message_joins_the_batch_unless_nobody_can_be_reached() {
+    for (kind, fall_back, expected) in [
+        (SendRefusal::Other, true, State::Held),
+        (SendRefusal::Other, false, State::Failed),
+        (SendRefusal::Unreachable, true, State::Failed),
+    ] {
+        let mut bench = Bench::new();
+        bench.settings.fallback_to_batch_on_error = fall_back;
+        let to = bench.chat("7").await;
+        let turn = bench.turn(to).await;
+        bench.answer([SendOutcome::Refused { reason: "not now".into(), kind: kind.clone() }]);
+        let id = bench.put(New::text(to, Kind::Message, "x").in_turn(turn, 1, 0)).await;
+        bench.start();
+        bench.clock.sleep(seconds(30)).await;
+        let row = bench.row(id).await;
+        assert_eq!(row.state, expected, "{kind:?} {fall_back}");
+        assert_eq!(row.fell_back, expected == State::Held);
+        assert_eq!(bench.sent().len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_message_found_on_its_way_at_start_is_uncertain() {
     let mut bench = Bench::new();
     let to = bench.chat("7").await;

@@ -40,8 +40,8 @@ pub fn reason(reason: &Reason, language: Language) -> String {
             .to_owned(),
         Reason::TooManyCalls { limit } if es => format!("Me detuve: esta petición necesitó más de {limit} pasos."),
         Reason::TooManyCalls { limit } => format!("I stopped: this request took more than {limit} steps."),
-        Reason::TooLongTime { seconds } if es => format!("Me detuve: la petición tardó más de {} min.", seconds / 60),
-        Reason::TooLongTime { seconds } => format!("I stopped: the request took longer than {} min.", seconds / 60),
+        Reason::TooLongTime { seconds } if es => format!("Me detuve: la petición tardó más de {}.", length(*seconds)),
+        Reason::TooLongTime { seconds } => format!("I stopped: the request took longer than {}.", length(*seconds)),
         Reason::TooManyTokens { .. } => language
             .pick(
                 "I stopped: this request needed too much reading.",
@@ -62,6 +62,13 @@ pub fn reason(reason: &Reason, language: Language) -> String {
                 "Algo falló en el programa; el registro dice qué.",
             )
             .to_owned(),
+    }
+}
+
+fn length(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        _ => format!("{} min", seconds / 60),
     }
 }
 

@@ -1,12 +1,13 @@
 //! One model of one provider.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::StreamExt;
 use genai::adapter::AdapterKind;
-use genai::chat::{ChatOptions, ChatStreamEvent, StopReason, StreamEnd};
+use genai::chat::{self, ChatOptions, ChatStreamEvent, MessageContent, StopReason};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
 use secrecy::{ExposeSecret, SecretString};
@@ -67,6 +68,8 @@ pub struct ProviderSettings {
 pub struct GenaiModel {
     client: Client,
     settings: ProviderSettings,
+    /// The server was asked for a stream and sent a whole answer: it does not know how.
+    whole_only: AtomicBool,
 }
 
 impl GenaiModel {
@@ -86,7 +89,7 @@ impl GenaiModel {
         if let Some(key) = &settings.api_key {
             remember_secret(key.expose_secret());
         }
-        Ok(Self { client, settings })
+        Ok(Self { client, settings, whole_only: AtomicBool::new(false) })
     }
 
     fn target(&self) -> ServiceTarget {
@@ -128,9 +131,12 @@ impl ChatModel for GenaiModel {
             .with_stream_header_timeout(self.settings.request_timeout)
             .with_stream_read_timeout(self.settings.request_timeout);
         let request = convert::request(request, &self.settings.files).await?;
+        if self.whole_only.load(Ordering::Relaxed) {
+            return self.at_once(request, &options, sink).await;
+        }
         let mut stream = self
             .client
-            .exec_chat_stream(self.target(), request, Some(&options))
+            .exec_chat_stream(self.target(), request.clone(), Some(&options))
             .await
             .map_err(|error| failure::classify(&error, false))?
             .stream;
@@ -141,27 +147,67 @@ impl ChatModel for GenaiModel {
                     begun = true;
                     sink.text(&chunk.content);
                 }
-                ChatStreamEvent::End(end) => return self.whole(end),
+                ChatStreamEvent::End(end) => {
+                    return self.whole(
+                        end.captured_stop_reason.as_ref(),
+                        end.captured_content,
+                        end.captured_usage.as_ref(),
+                    );
+                }
                 ChatStreamEvent::ToolCallChunk(_)
                 | ChatStreamEvent::ReasoningChunk(_)
                 | ChatStreamEvent::ThoughtSignatureChunk(_) => begun = true,
                 ChatStreamEvent::Start | ChatStreamEvent::Heartbeat => {}
             }
         }
-        Err(ModelError::Cut)
+        // The body came to its end without one event in it. Only in OpenAI's dialect are there servers that do so.
+        if begun || self.settings.provider != Provider::OpenAi {
+            return Err(ModelError::Cut);
+        }
+        let reply = self.at_once(request, &options, sink).await.map_err(|error| match error {
+            // Nothing readable either way: the connection, not the request, is at fault.
+            ModelError::Refused { .. } => ModelError::Cut,
+            told => told,
+        })?;
+        self.whole_only.store(true, Ordering::Relaxed);
+        Ok(reply)
     }
 }
 
 impl GenaiModel {
-    fn whole(&self, end: StreamEnd) -> Result<ChatReply, ModelError> {
-        let truncated = match &end.captured_stop_reason {
+    /// Without a stream, for servers that take no notice of the wish for one.
+    async fn at_once(
+        &self,
+        request: chat::ChatRequest,
+        options: &ChatOptions,
+        sink: &dyn StreamSink,
+    ) -> Result<ChatReply, ModelError> {
+        let answer = tokio::time::timeout(
+            self.settings.request_timeout,
+            self.client.exec_chat(self.target(), request, Some(options)),
+        )
+        .await
+        .map_err(|_| ModelError::Unavailable { reason: "no answer in time".to_owned(), retry_after: None })?
+        .map_err(|error| failure::classify(&error, false))?;
+        let reply = self.whole(answer.stop_reason.as_ref(), Some(answer.content), Some(&answer.usage))?;
+        if !reply.text.is_empty() {
+            sink.text(&reply.text);
+        }
+        Ok(reply)
+    }
+
+    fn whole(
+        &self,
+        stop: Option<&StopReason>,
+        content: Option<MessageContent>,
+        usage: Option<&chat::Usage>,
+    ) -> Result<ChatReply, ModelError> {
+        let truncated = match stop {
             // The crate ends these streams of its own accord when the connection just closes: no reason, no end.
-            None if matches!(self.settings.provider, Provider::Gemini | Provider::Ollama)
-                || end.captured_content.is_none() =>
-            {
+            None if matches!(self.settings.provider, Provider::Gemini | Provider::Ollama) || content.is_none() => {
                 return Err(ModelError::Cut);
             }
-            Some(StopReason::ContentFilter(reason)) if end.captured_content.is_none() => {
+            Some(StopReason::ContentFilter(reason)) if content.is_none() => {
                 return Err(ModelError::Refused { reason: format!("the answer was filtered ({reason})") });
             }
             Some(StopReason::MaxTokens(_)) => true,
@@ -174,12 +220,11 @@ impl GenaiModel {
                 | StopReason::Other(_),
             ) => false,
         };
-        let usage = end.captured_usage.as_ref();
         let usage = Usage {
             input_tokens: usage.and_then(|usage| usage.prompt_tokens).unwrap_or(0).into(),
             output_tokens: usage.and_then(|usage| usage.completion_tokens).unwrap_or(0).into(),
         };
-        let (text, calls) = end.captured_content.map(convert::reply).unwrap_or_default();
+        let (text, calls) = content.map(convert::reply).unwrap_or_default();
         Ok(ChatReply { text, calls, model: self.settings.model.clone(), usage, truncated })
     }
 }

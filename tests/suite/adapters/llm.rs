@@ -1,5 +1,6 @@
 //! Model providers by their wire formats: the same questions to all four dialects.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use unavez::domain::ports::{ChatModel, NoSink};
 use unavez::model::discovery::{self, ToolCheck};
 use unavez::model::genai::{GenaiModel, Provider, ProviderSettings};
 
+use crate::support::exchange::{self, Reply};
 use crate::support::llm::{Dialect, Line, Llm};
 
 fn provider(dialect: Dialect) -> Provider {
@@ -268,4 +270,41 @@ async fn the_live_test_says_whether_a_model_can_call_tools() {
         );
         assert!(matches!(discovery::check_tools(&model).await, ToolCheck::Failed(ModelError::Refused { .. })));
     }
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_stream_is_asked_for_whole_answers_from_then_on() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let journal = asked.clone();
+    let address = exchange::serve(move |request| {
+        let body: Value = serde_json::from_str(&request.body).unwrap();
+        journal.lock().unwrap().push(body["stream"] == true);
+        let answer = json!({
+            "id": "x", "object": "chat.completion", "model": "m",
+            "choices": [{"index": 0, "finish_reason": "tool_calls", "message": {
+                "role": "assistant", "content": "One moment.",
+                "tool_calls": [{"id": "c1", "type": "function",
+                    "function": {"name": "create_event", "arguments": r#"{"title":"Dentist"}"#}}],
+            }}],
+            "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
+        });
+        async move { Reply::status(200).body("application/json", answer.to_string()) }
+    })
+    .await;
+    let model = GenaiModel::new(ProviderSettings {
+        provider: Provider::OpenAi,
+        model: "small-model".to_owned(),
+        base_url: format!("{address}/v1/"),
+        api_key: None,
+        request_timeout: Duration::from_secs(2),
+        files: std::env::temp_dir(),
+    })
+    .unwrap();
+    for _ in 0..2 {
+        let reply = model.reply(&request(), &NoSink).await.unwrap();
+        assert_eq!(reply.text, "One moment.");
+        assert_eq!((reply.calls[0].id.as_str(), &reply.calls[0].arguments), ("c1", &json!({"title": "Dentist"})));
+        assert_eq!((reply.usage.input_tokens, reply.usage.output_tokens), (7, 3));
+    }
+    assert_eq!(*asked.lock().unwrap(), [true, false, false]);
 }
