@@ -280,7 +280,7 @@ async fn what_a_message_carries_is_stored_and_shown() {
             "[document \"offer.pdf\"]",
             json!({ "document": { "file_id": "d", "file_name": "offer.pdf", "mime_type": "application/pdf" } }),
         ),
-        ("[voice]", json!({ "voice": { "file_id": "v", "duration": 3 } })),
+        ("[voice: cannot be listened to", json!({ "voice": { "file_id": "v", "duration": 3 } })),
         ("40.4, -3.7", json!({ "location": { "latitude": 40.4, "longitude": -3.7 } })),
         ("Bo +34 600", json!({ "contact": { "phone_number": "+34 600", "first_name": "Bo" } })),
         ("[poll] Pizza?", json!({ "poll": { "id": "1", "question": "Pizza?", "options": [] } })),
