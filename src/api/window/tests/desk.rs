@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use std::time::Instant;
 
 use async_trait::async_trait;
 
@@ -82,9 +81,7 @@ async fn a_long_timeline_is_read_to_its_end_each_entry_once() {
     let desk = desktop.desk().await.unwrap();
     write(&desk, |tx| Ok(tx.execute_batch(SEED)?)).await;
 
-    let first = Instant::now();
     let mut page = desk.timeline("9".to_owned(), None).await.unwrap();
-    println!("first page of 12,200 entries in {:?}", first.elapsed());
     let newest = page.entries.last().map(key);
     assert_eq!(newest.as_deref(), Some("outbound 5000"));
 
