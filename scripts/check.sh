@@ -22,6 +22,6 @@ for file in scripts/*.sh .ci/run tests/peers/*.sh; do bash -n "$file"; done
 
 if [ -f ui/package.json ]; then
   step "the window: types and style"
-  (cd ui && { [ -d node_modules ] || npm ci --no-audit --no-fund --loglevel=error; } && npm run --if-present check && npm run --if-present lint)
+  (cd ui && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund --loglevel=error; } && npm run --if-present check && npm run --if-present lint)
 fi
 echo "check: all good"
